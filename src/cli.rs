@@ -1,0 +1,467 @@
+//! Flags to a checked plan: every validation of what the user typed.
+
+use std::{
+    collections::BTreeSet,
+    env,
+    ffi::OsString,
+    fmt::Display,
+    path::{Path, PathBuf},
+    process,
+    str::FromStr,
+    time::{Duration, SystemTime},
+};
+
+use anyhow::{Context, Result};
+use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
+
+use crate::{
+    error::bad_input,
+    ledger::System,
+    machine, measurement,
+    plan::{Benchmark, Case, Settings, Suite},
+    rng::Rng,
+    runner::Load,
+    timer::{Budget, duration_ns},
+};
+
+/// Transfers in the predecessor's batch.
+const BATCH_DEFAULT: u32 = 1_000;
+/// The most transfers that one TigerBeetle request holds.
+const BATCH_MAX: u32 = 8_189;
+const CLIENTS_MAX: u32 = 1_024;
+const ROUNDS_MAX: u32 = 1_000;
+const OPS_MAX: u64 = 1_000_000_000;
+const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
+
+/// How fast TigerBeetle, Redis and PostgreSQL move money, on your own machine.
+///
+/// Usually called by ./run.sh, which starts the servers, plans, and runs one process a sample.
+#[derive(Debug, Parser)]
+#[command(version, infer_long_args = false)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Checks the flags and prints the run: its settings, then one line a sample.
+    Plan(PlanArgs),
+    /// Measures one sample, given as a line of the plan, and appends its row.
+    Run(RunArgs),
+    /// Waits until a server answers.
+    Ping(PingArgs),
+    /// Prints the table of a run.
+    Report(ReportArgs),
+    /// Measures what the harness itself costs an op, on 1 and on 2 threads.
+    Overhead(OverheadArgs),
+}
+
+/// The flags of a run.
+#[derive(Args, Clone, Debug)]
+pub struct PlanArgs {
+    /// Suites to run.
+    #[arg(long, value_delimiter = ',', default_value = "seed")]
+    pub suite: Vec<Suite>,
+    /// Benchmarks to run [default: all].
+    #[arg(long, value_delimiter = ',')]
+    pub benchmark: Vec<Benchmark>,
+    /// Systems to measure [default: tigerbeetle,redis,postgres].
+    #[arg(long, value_delimiter = ',')]
+    pub system: Vec<System>,
+    /// Clients of basic_parallel [default: as many as cores].
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(CLIENTS_MAX)))]
+    pub clients: Vec<u32>,
+    /// Transfers in a batch of basic_batch [default: 1000].
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(BATCH_MAX)))]
+    pub batch: Vec<u32>,
+    /// Passes over all cases [default: 6].
+    #[arg(long, allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(ROUNDS_MAX)))]
+    pub rounds: Option<u32>,
+    /// Warm-up of a sample [default: 500ms].
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration_or_zero)]
+    pub warmup: Option<Duration>,
+    /// Measured time of a sample [default: 1s, unless --ops is given].
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration)]
+    pub time: Option<Duration>,
+    /// Measured ops of a sample, of all its clients together; with --time the first of both ends it.
+    #[arg(long, allow_hyphen_values = true, value_parser = number::<u64>(1, OPS_MAX))]
+    pub ops: Option<u64>,
+    /// One round of short samples: a look, not a measurement.
+    #[arg(long)]
+    pub quick: bool,
+    /// Where every random choice starts, such as the order of the cases.
+    #[arg(long, default_value_t = 42)]
+    pub seed: u64,
+    /// The longest wait for one reply.
+    #[arg(long, value_name = "DURATION", default_value = "30s", allow_hyphen_values = true, value_parser = duration)]
+    pub timeout: Duration,
+    /// A label for this machine in the rows [default: blank].
+    #[arg(long, default_value = "", value_parser = label)]
+    pub host: String,
+    /// Where the rows go.
+    #[arg(long, value_name = "FILE", default_value = "results/results.csv")]
+    pub csv: PathBuf,
+    /// Where the servers of ./run.sh keep their data: the disk that is measured.
+    #[arg(long, value_name = "DIR", default_value = "target/servers")]
+    pub data: PathBuf,
+}
+
+/// The flags of one sample.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// Where the row goes.
+    #[arg(long, value_name = "FILE")]
+    pub csv: PathBuf,
+    /// When the run began, in Unix seconds: what the time left is reckoned from.
+    #[arg(long, value_name = "UNIX_S")]
+    pub since: Option<u64>,
+    /// The folder of the server's data, where it is known.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Fail unless the server is empty before our accounts are made.
+    #[arg(long)]
+    pub fresh: bool,
+    /// A sample's line of the plan.
+    pub sample: String,
+}
+
+/// The flags of `ping`.
+#[derive(Args, Debug)]
+pub struct PingArgs {
+    /// Whose server.
+    pub system: System,
+    /// How long to try.
+    #[arg(long, value_name = "DURATION", default_value = "30s", allow_hyphen_values = true, value_parser = duration)]
+    pub timeout: Duration,
+}
+
+/// The flags of `report`.
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// The file to read.
+    #[arg(long, value_name = "FILE", default_value = "results/results.csv")]
+    pub csv: PathBuf,
+    /// The run to show [default: the last].
+    #[arg(long, value_name = "RUN_ID")]
+    pub run: Option<String>,
+}
+
+/// The flags of `overhead`.
+#[derive(Args, Debug)]
+pub struct OverheadArgs {
+    /// Measured time of each sample.
+    #[arg(long, value_name = "DURATION", default_value = "200ms", allow_hyphen_values = true, value_parser = duration)]
+    pub time: Duration,
+    /// Samples of each number of threads, in turn.
+    #[arg(long, default_value_t = 5, allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(ROUNDS_MAX)))]
+    pub rounds: u32,
+}
+
+/// Reads the command line; prints help and version itself.
+pub fn parse() -> Result<Command> {
+    parse_from(env::args_os())
+}
+
+/// The same from given words.
+pub fn parse_from(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Command> {
+    match Cli::try_parse_from(words) {
+        Ok(cli) => Ok(cli.command),
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            error.exit()
+        }
+        Err(error) => Err(bad_input(one_line(&error))),
+    }
+}
+
+/// clap's message of several lines as one: what is wrong, what is possible, the near match.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let told = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let wanted =
+        told.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
+    let joined = wanted.collect::<Vec<_>>().join("; ");
+    joined.strip_prefix("error: ").unwrap_or(&joined).to_owned()
+}
+
+/// Parses a whole number from `min` to `max`.
+fn number<T>(min: u64, max: u64) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: TryFrom<u64> + Clone + Send + Sync + 'static,
+{
+    move |text| {
+        let value = u64::from_str(text).ok().filter(|value| (min..=max).contains(value));
+        value
+            .and_then(|value| T::try_from(value).ok())
+            .ok_or_else(|| format!("wants a whole number from {min} to {max}"))
+    }
+}
+
+/// Parses a time span above 0.
+fn duration(text: &str) -> Result<Duration, String> {
+    match duration_or_zero(text)? {
+        Duration::ZERO => Err("wants more than 0".into()),
+        duration => Ok(duration),
+    }
+}
+
+/// Parses a time span that may be 0.
+fn duration_or_zero(text: &str) -> Result<Duration, String> {
+    let hint = "wants a number with its unit, such as 500ms, 1s or 2m";
+    let duration = humantime::parse_duration(text).map_err(|_| hint.to_owned())?;
+    if text.trim().parse::<f64>().is_ok() {
+        return Err(hint.into());
+    }
+    if duration > DURATION_MAX {
+        return Err("wants a day at most".into());
+    }
+    Ok(duration)
+}
+
+/// Parses a label that no spreadsheet takes for anything else.
+fn label(text: &str) -> Result<String, String> {
+    let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    if text.is_empty() || (starts_well && is_plain && text.len() <= 64) {
+        Ok(text.to_owned())
+    } else {
+        Err("wants a letter, then at most 63 letters, digits, dots, dashes or underscores".into())
+    }
+}
+
+/// A run, checked.
+#[derive(Debug)]
+pub struct CheckedPlan {
+    /// How each sample is measured.
+    pub settings: Settings,
+    /// What is measured.
+    pub cases: Vec<Case>,
+    /// Where the rows go; absolute.
+    pub csv: PathBuf,
+    /// Where the servers keep their data; absolute.
+    pub data: PathBuf,
+}
+
+impl PlanArgs {
+    /// Checks what no single flag can: whether the flags make sense together, and whether the
+    /// files can be written. Writes nothing.
+    pub fn check(&self) -> Result<CheckedPlan> {
+        let cases = self.cases()?;
+        let csv = absolute(&self.csv)?;
+        measurement::check_appendable(&csv)?;
+        let data = absolute(&self.data)?;
+        check_data_folder(&data)?;
+        Ok(CheckedPlan { settings: self.settings(), cases, csv, data })
+    }
+
+    fn cases(&self) -> Result<Vec<Case>> {
+        let suites = distinct("--suite", &self.suite)?;
+        let benchmarks = distinct_or("--benchmark", &self.benchmark, Benchmark::value_variants())?;
+        let systems = distinct_or("--system", &self.system, &System::SERVERS)?;
+        let cores = machine::cores().min(CLIENTS_MAX);
+        let clients = distinct_or("--clients", &self.clients, &[cores])?;
+        let batches = distinct_or("--batch", &self.batch, &[BATCH_DEFAULT])?;
+        let taken = |flag: &str, given: bool, takes: fn(Benchmark) -> bool, by: &str| {
+            if given && !benchmarks.iter().copied().any(takes) {
+                return Err(bad_input(format!("{flag} is for {by}, which --benchmark leaves out")));
+            }
+            Ok(())
+        };
+        taken("--clients", !self.clients.is_empty(), Benchmark::takes_clients, "basic_parallel")?;
+        taken("--batch", !self.batch.is_empty(), Benchmark::takes_batch, "basic_batch")?;
+
+        let one = [1];
+        let mut cases = Vec::new();
+        for &suite in &suites {
+            for &benchmark in &benchmarks {
+                let clients = if benchmark.takes_clients() { clients.as_slice() } else { &one };
+                let batches = if benchmark.takes_batch() { batches.as_slice() } else { &one };
+                for &system in &systems {
+                    cases.extend(clients.iter().flat_map(|&clients| {
+                        batches.iter().map(move |&batch| Case { suite, benchmark, system, clients, batch })
+                    }));
+                }
+            }
+        }
+        Ok(cases)
+    }
+
+    fn settings(&self) -> Settings {
+        let (rounds, warmup, time) = if self.quick {
+            (1, Duration::from_millis(100), Duration::from_millis(200))
+        } else {
+            (6, Duration::from_millis(500), Duration::from_secs(1))
+        };
+        let time = self.time.or(self.ops.is_none().then_some(time));
+        Settings {
+            run_id: run_id(SystemTime::now()),
+            rounds: self.rounds.unwrap_or(rounds),
+            load: Load {
+                warmup_ns: duration_ns(self.warmup.unwrap_or(warmup)),
+                budget: Budget { time_ns: time.map(duration_ns), ops: self.ops },
+            },
+            seed: self.seed,
+            timeout: self.timeout,
+            host: self.host.clone(),
+        }
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    if path.as_os_str().is_empty() {
+        return Err(bad_input("an empty path names no file"));
+    }
+    std::path::absolute(path).with_context(|| format!("{}", path.display()))
+}
+
+/// A disk that is none would measure memory and call it durable.
+fn check_data_folder(data: &Path) -> Result<()> {
+    let refuse = |why: &str| Err(bad_input(format!("--data {}: {why}", data.display())));
+    if data.exists() && !data.is_dir() {
+        return refuse("is not a folder");
+    }
+    match machine::filesystem(data).as_deref() {
+        Some(kind @ ("tmpfs" | "ramfs")) => {
+            refuse(&format!("lies on a {kind}, which is memory: name a folder on the disk to be measured"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn distinct<T: Clone + Ord>(flag: &str, values: &[T]) -> Result<Vec<T>> {
+    if values.iter().collect::<BTreeSet<_>>().len() < values.len() {
+        return Err(bad_input(format!("{flag} names a value twice")));
+    }
+    Ok(values.to_vec())
+}
+
+fn distinct_or<T: Clone + Ord>(flag: &str, values: &[T], default: &[T]) -> Result<Vec<T>> {
+    distinct(flag, if values.is_empty() { default } else { values })
+}
+
+/// `20261130T201530Z-3f2a`: when the run was planned, and four digits against a second run in
+/// the same second.
+fn run_id(now: SystemTime) -> String {
+    let compact = humantime::format_rfc3339_seconds(now).to_string().replace(['-', ':'], "");
+    let nanos = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, duration_ns);
+    let tail = Rng::new(nanos, u64::from(process::id())).below(1 << 16);
+    format!("{compact}-{tail:04x}")
+}
+
+/// Shows a path of the plan; a line end in it would break the plan's lines.
+pub fn plan_path(path: &Path) -> Result<impl Display> {
+    let text = path.to_str().filter(|text| !text.contains(['\n', '\r']));
+    text.map(str::to_owned)
+        .ok_or_else(|| bad_input(format!("{}: a path must be one line of UTF-8", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(flags: &str) -> Result<PlanArgs> {
+        let words = ["ledger-bench", "plan"].into_iter().chain(flags.split_whitespace());
+        match parse_from(words)? {
+            Command::Plan(args) => Ok(args),
+            other => panic!("{other:?} is no plan"),
+        }
+    }
+
+    fn cases(flags: &str) -> Result<Vec<Case>> {
+        plan(flags)?.cases()
+    }
+
+    fn refusal(flags: &str) -> String {
+        format!("{:#}", cases(flags).expect_err(flags))
+    }
+
+    #[test]
+    fn the_default_is_the_predecessor_s_twelve() {
+        let cases = cases("").expect("valid");
+        assert_eq!(cases.len(), 12);
+        let batch = cases.iter().find(|case| case.benchmark == Benchmark::BasicBatch).expect("there");
+        assert_eq!((batch.batch, batch.clients), (1000, 1));
+        let parallel = cases.iter().find(|case| case.benchmark == Benchmark::BasicParallel).expect("there");
+        assert_eq!((parallel.batch, parallel.clients), (1, machine::cores()));
+    }
+
+    #[test]
+    fn lists_multiply_where_they_apply() {
+        let cases = cases("--system redis,memory --clients 1,4,16 --batch 10,100").expect("valid");
+        let count = |benchmark| cases.iter().filter(|case| case.benchmark == benchmark).count();
+        assert_eq!(count(Benchmark::Basic), 2);
+        assert_eq!(count(Benchmark::BasicParallel), 6);
+        assert_eq!(count(Benchmark::BasicBatch), 4);
+    }
+
+    #[test]
+    fn wrong_values_are_named_with_what_is_right() {
+        let refusals = [
+            (
+                "--suite sead",
+                "invalid value 'sead' for '--suite <SUITE>'; [possible values: seed]; tip: a similar value exists: 'seed'",
+            ),
+            ("--benchmark basci", "tip: a similar value exists: 'basic'"),
+            ("--system postgress", "tip: a similar value exists: 'postgres'"),
+            ("--round 3", "tip: a similar argument exists: '--rounds'"),
+            ("--rounds 0", "--rounds <ROUNDS>': wants a whole number from 1 to 1000"),
+            ("--clients 0", "wants a whole number from 1 to 1024"),
+            ("--clients -3", "wants a whole number from 1 to 1024"),
+            ("--batch 8190", "wants a whole number from 1 to 8189"),
+            ("--ops 0", "wants a whole number from 1 to 1000000000"),
+            ("--time -1s", "wants a number with its unit"),
+            ("--time 1", "wants a number with its unit"),
+            ("--time 0", "wants a number with its unit"),
+            ("--time 0s", "wants more than 0"),
+            ("--warmup 2days", "wants a day at most"),
+            ("--timeout 0s", "wants more than 0"),
+            ("--host =1", "wants a letter"),
+            ("--clients 2,2", "--clients names a value twice"),
+            (
+                "--benchmark basic --clients 2",
+                "--clients is for basic_parallel, which --benchmark leaves out",
+            ),
+            ("--benchmark basic --batch 2", "--batch is for basic_batch, which --benchmark leaves out"),
+            ("extra", "unexpected argument 'extra'"),
+        ];
+        for (flags, told) in refusals {
+            let message = refusal(flags);
+            assert!(message.contains(told), "{flags}: {message}");
+            assert!(!message.contains('\n'));
+        }
+    }
+
+    #[test]
+    fn limits_follow_what_is_named() {
+        let budget = |flags: &str| plan(flags).expect("valid").settings().load.budget;
+        assert_eq!(budget(""), Budget { time_ns: Some(1_000_000_000), ops: None });
+        assert_eq!(budget("--ops 5"), Budget { time_ns: None, ops: Some(5) });
+        assert_eq!(budget("--ops 5 --time 2ms"), Budget { time_ns: Some(2_000_000), ops: Some(5) });
+        let quick = plan("--quick --rounds 2").expect("valid").settings();
+        assert_eq!((quick.rounds, quick.load.budget.time_ns), (2, Some(200_000_000)));
+        assert_eq!(plan("--warmup 0s").expect("valid").settings().load.warmup_ns, 0);
+    }
+
+    #[test]
+    fn memory_is_no_disk() {
+        let error = check_data_folder(Path::new("/dev/shm/not-there")).expect_err("memory");
+        assert!(error.to_string().contains("lies on a tmpfs"), "{error}");
+        assert!(check_data_folder(Path::new("/proc/version")).is_err());
+    }
+
+    #[test]
+    fn run_ids_tell_the_time_and_differ() {
+        let moment = SystemTime::UNIX_EPOCH + Duration::from_secs(1_796_069_730);
+        let first = run_id(moment);
+        assert!(first.starts_with("20261130T201530Z-") && first.len() == 21, "{first}");
+        assert_ne!(first, run_id(moment + Duration::from_nanos(1)));
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

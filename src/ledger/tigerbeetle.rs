@@ -1,0 +1,131 @@
+//! TigerBeetle: one client shared by all callers, fresh account ids, and what is known of the
+//! server (which says nothing of itself over its protocol).
+
+use std::{env, process::Command, sync::Arc, time::Duration};
+
+use anyhow::{Context, Result};
+use tigerbeetle_unofficial::{
+    self as tb,
+    error::{CreateTransfersError, NewClientErrorKind, SendError, SendErrorKind},
+};
+
+use super::{Description, SeedLedger, Server};
+use crate::{error::bad_input, machine};
+use ids::Ids;
+use wait::Waiter;
+
+mod ids;
+mod seed;
+mod wait;
+
+/// The cluster that `run.sh` formats, and the predecessor's.
+const CLUSTER: u128 = 0;
+/// Every account and transfer of ours is of this ledger and code.
+const LEDGER: u32 = 1;
+const CODE: u16 = 1;
+
+/// A TigerBeetle cluster.
+pub struct Tigerbeetle {
+    address: String,
+    client: Arc<tb::Client>,
+    waiter: Waiter,
+    ids: ids::Source,
+    accounts: [u128; 2],
+}
+
+impl Tigerbeetle {
+    /// Starts a client and asks for an account that does not exist.
+    pub fn connect(address: &str, timeout: Duration) -> Result<Self> {
+        let client = tb::Client::new(CLUSTER, address).map_err(|error| match error.kind() {
+            NewClientErrorKind::AddressInvalid | NewClientErrorKind::AddressLimitExceeded => {
+                bad_input(format!(
+                    "tigerbeetle: TIGERBEETLE_ADDRESS is not an address: {address}: {error}; \
+                     name IP:PORT, or several with commas between"
+                ))
+            }
+            _ => anyhow::anyhow!("tigerbeetle at {address}: starting a client: {error}"),
+        })?;
+        let waiter = Waiter::new(timeout);
+        waiter
+            .wait(client.lookup_accounts(vec![1]))?
+            .map_err(|error| send_error(error, address))
+            .with_context(|| format!("tigerbeetle at {address}"))?;
+        let ids = ids::Source::new();
+        Ok(Self { address: address.to_owned(), client: Arc::new(client), waiter, ids, accounts: [0; 2] })
+    }
+}
+
+/// A server that is older than the client evicts it: that is the user's to mend.
+fn send_error(error: SendError, address: &str) -> anyhow::Error {
+    match error.kind() {
+        SendErrorKind::ClientReleaseTooHigh => bad_input(format!(
+            "tigerbeetle at {address}: the server is older than the client ({}): start a newer server",
+            client_version()
+        )),
+        SendErrorKind::ClientReleaseTooLow => bad_input(format!(
+            "tigerbeetle at {address}: the server no longer accepts the client ({}): start an older server",
+            client_version()
+        )),
+        _ => error.into(),
+    }
+}
+
+fn client_version() -> String {
+    machine::crate_version("tigerbeetle-unofficial")
+}
+
+/// The whole answer to a create request as one error: how many were refused, and why the first.
+fn refused(error: CreateTransfersError) -> anyhow::Error {
+    let refusals = match &error {
+        CreateTransfersError::Api(refusals) => refusals.as_slice(),
+        _ => &[],
+    };
+    match refusals.first() {
+        Some(first) => anyhow::anyhow!(
+            "{} transfers were refused, the first (number {} of the request) as {}",
+            refusals.len(),
+            first.index() + 1,
+            first.kind().into_snake_case_str()
+        ),
+        None => error.into(),
+    }
+}
+
+impl Server for Tigerbeetle {
+    fn prepare(&mut self) -> Result<bool> {
+        let anything = Box::new(tb::QueryFilter::new(1));
+        let found = self.waiter.wait(self.client.query_accounts(anything))??;
+        self.accounts = [self.ids.account(0), self.ids.account(1)];
+        let accounts = self.accounts.map(|id| tb::Account::new(id, LEDGER, CODE)).to_vec();
+        self.waiter.wait(self.client.create_accounts(accounts))??;
+        Ok(found.is_empty())
+    }
+
+    fn seed_client(&mut self) -> Result<Box<dyn SeedLedger>> {
+        let ids = self.ids.next_client();
+        Ok(Box::new(seed::Client::new(Arc::clone(&self.client), self.waiter.another(), ids, self.accounts)))
+    }
+
+    fn describe(&mut self) -> Result<Description> {
+        Ok(Description {
+            server_version: server_version().unwrap_or_default(),
+            client_version: client_version(),
+            settings: format!("cluster={CLUSTER}"),
+            replicas: Some(self.address.split(',').count() as u64),
+        })
+    }
+
+    /// Transfers are for ever; `run.sh` removes the file of its own server.
+    fn clean_up(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What the server's binary, named by `TIGERBEETLE`, says of itself: "TigerBeetle 0.16.78".
+fn server_version() -> Option<String> {
+    let output = Command::new(env::var_os("TIGERBEETLE")?).arg("version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let version = text.trim().strip_prefix("TigerBeetle version ")?;
+    // "0.16.78+c3d9b09": the commit adds nothing to a release.
+    Some(format!("TigerBeetle {}", version.split('+').next()?))
+}

@@ -1,0 +1,73 @@
+//! Ids for accounts and transfers: time-ordered, as TigerBeetle asks for (random ids cost
+//! throughput), and fresh in every process, so that a server that keeps its file never sees one
+//! again. The crate's `id()` gives the time and the randomness; it takes a lock that all clients
+//! share and reads the clock, so it is called once a process, and each client counts on from it
+//! in a range of its own.
+
+use tigerbeetle_unofficial as tb;
+
+/// Low bits that count within a client.
+const COUNTER_BITS: u32 = 40;
+/// Bits above them that tell the clients apart; range 0 holds the accounts.
+const CLIENT_BITS: u32 = 16;
+
+/// Hands out one range of ids after the other.
+#[derive(Debug)]
+pub struct Source {
+    base: u128,
+    clients: u128,
+}
+
+/// The ids of one client.
+#[derive(Debug)]
+pub struct Ids {
+    next: u128,
+    end: u128,
+}
+
+impl Source {
+    pub fn new() -> Self {
+        let low = (1 << (COUNTER_BITS + CLIENT_BITS)) - 1;
+        Self { base: tb::id() & !low, clients: 0 }
+    }
+
+    /// The id of our `number`th account.
+    pub fn account(&self, number: u32) -> u128 {
+        assert!(u64::from(number) < 1 << COUNTER_BITS, "accounts fit their range");
+        self.base + 1 + u128::from(number)
+    }
+
+    /// A range that no other client has.
+    pub fn next_client(&mut self) -> Ids {
+        self.clients += 1;
+        assert!(self.clients < 1 << CLIENT_BITS, "clients fit their bits");
+        let start = self.base + (self.clients << COUNTER_BITS);
+        Ids { next: start, end: start + (1 << COUNTER_BITS) }
+    }
+}
+
+impl Ids {
+    #[inline]
+    pub fn next(&mut self) -> u128 {
+        assert!(self.next < self.end, "a client's range of ids is used up");
+        let id = self.next;
+        self.next += 1;
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_do_not_touch_and_ids_rise() {
+        let mut source = Source::new();
+        let accounts = [source.account(0), source.account(1)];
+        let (mut first, mut second) = (source.next_client(), source.next_client());
+        assert!(accounts[0] < accounts[1] && accounts[1] < first.next);
+        assert_eq!(first.end, second.next);
+        let ids = [first.next(), first.next(), second.next(), second.next()];
+        assert!(ids.is_sorted() && ids[1] - ids[0] == 1);
+    }
+}

@@ -1,0 +1,22 @@
+//! `ledger-bench` measures how fast TigerBeetle, Redis and PostgreSQL move money.
+//!
+//! Data flows one way:
+//! `flags -> Plan [SampleSpec] -> Sample -> Summary -> Measurement (one CSV row) -> report`.
+//! The binary starts no server; `run.sh` computes no number.
+
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod command;
+pub mod error;
+pub mod ledger;
+pub mod machine;
+pub mod measurement;
+pub mod plan;
+pub mod report;
+pub mod rng;
+pub mod runner;
+pub mod stats;
+pub mod suite;
+pub mod timer;
+pub mod watchdog;

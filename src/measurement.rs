@@ -1,0 +1,462 @@
+//! The CSV row: its columns, appending one, reading them back.
+//!
+//! RFC 4180, a header once, LF, ASCII, blank for unknown. Every number is a whole number of at
+//! most 15 digits with its unit in its name, and no text looks like a number, a date or a
+//! formula: spreadsheets silently rewrite such fields, each locale in its own way.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{ErrorKind, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{bad_input, say};
+
+/// Counts up with any change of the columns.
+pub const SCHEMA: u64 = 1;
+
+/// One sample. Fields are columns, in this order; `None` and empty text are blank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the README's table of columns says what each means")]
+pub struct Measurement {
+    pub schema: u64,
+    pub run_id: String,
+    pub started_utc: String,
+    pub started_unix_s: u64,
+    pub round: u32,
+    pub suite: String,
+    pub benchmark: String,
+    pub system: String,
+    pub durability: String,
+    pub clients: u32,
+    pub in_flight: u32,
+    pub batch: u32,
+    pub accounts: u32,
+    pub skew_pct: u32,
+    pub rate_per_s: Option<u64>,
+    pub rtt_us: Option<u64>,
+    pub replicas: Option<u64>,
+    pub seed: u64,
+    pub warmup_ops: Option<u64>,
+    pub ops: Option<u64>,
+    pub requests: Option<u64>,
+    pub transfers: Option<u64>,
+    pub rejected: Option<u64>,
+    pub errors: u64,
+    pub verified: String,
+    pub elapsed_ns: Option<u64>,
+    pub ns_per_op: Option<u64>,
+    pub ns_per_transfer: Option<u64>,
+    pub transfers_per_s: Option<u64>,
+    pub latency_ns_min: Option<u64>,
+    pub latency_ns_mean: Option<u64>,
+    pub latency_ns_stddev: Option<u64>,
+    pub latency_ns_p50: Option<u64>,
+    pub latency_ns_p90: Option<u64>,
+    pub latency_ns_p99: Option<u64>,
+    pub latency_ns_p999: Option<u64>,
+    pub latency_ns_max: Option<u64>,
+    pub connect_us: Option<u64>,
+    pub cpu_steal_permille: Option<u64>,
+    pub client_cpu_permille: Option<u64>,
+    pub warnings: String,
+    pub server_version: String,
+    pub client_version: String,
+    pub server_settings: String,
+    pub harness_version: String,
+    pub git_revision: String,
+    pub host: String,
+    pub cpu: String,
+    pub cores: Option<u64>,
+    pub memory_mib: Option<u64>,
+    pub kernel: String,
+    pub filesystem: String,
+}
+
+impl Measurement {
+    /// Its sample was checked and nothing was wrong.
+    #[must_use]
+    pub fn is_verified(&self) -> bool {
+        self.verified == "yes"
+    }
+}
+
+/// Text as a row may hold it: ASCII, one line, no separator that some spreadsheet splits at, and
+/// nothing at its start that makes it a formula.
+#[must_use]
+pub fn plain_text(text: &str) -> String {
+    let plain = |c: char| match c {
+        ';' => ',',
+        c if c.is_ascii_graphic() || c == ' ' => c,
+        c if c.is_whitespace() => ' ',
+        _ => '?',
+    };
+    let plain: String = text.chars().map(plain).collect();
+    plain.trim_start_matches(['=', '+', '-', '@', ' ']).trim_end().to_owned()
+}
+
+/// The header line, without its line end.
+fn header() -> Result<String> {
+    let mut lines = csv_lines(&[Measurement::default()], true)?;
+    lines.truncate(lines.find('\n').context("a header has a line")?);
+    Ok(lines)
+}
+
+fn csv_lines(rows: &[Measurement], with_header: bool) -> Result<String> {
+    let mut writer = csv::WriterBuilder::new().has_headers(with_header).from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row)?;
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}
+
+/// Refuses, before anything is measured, a file that rows cannot be appended to. Leaves the file
+/// as it is, and makes none.
+pub fn check_appendable(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Err(bad_input(format!("--csv {}: is a folder, name a file in it", path.display())));
+    }
+    match OpenOptions::new().read(true).append(true).open(path) {
+        Ok(mut file) => {
+            if !file.metadata()?.is_file() {
+                return Err(bad_input(format!("--csv {}: is not a regular file", path.display())));
+            }
+            check_header(&mut file, path)?;
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => {
+            return Err(bad_input(format!("--csv {}: cannot be written: {error}", path.display())));
+        }
+    }
+    probe_space(path)
+}
+
+/// Room that must be left on the disk: more than any run's rows take.
+static SPACE_PROBE: [u8; 64 * 1024] = [b'\n'; 64 * 1024];
+
+/// A full or read-only disk shows itself by a short-lived file beside the CSV. A folder that
+/// takes no new file is no fault when the CSV itself is there already.
+fn probe_space(path: &Path) -> Result<()> {
+    let probe = sibling(path, &format!(".probe-{}", std::process::id()));
+    let written = File::create_new(&probe).and_then(|mut file| {
+        let written = file.write_all(&SPACE_PROBE).and_then(|()| file.sync_all());
+        fs::remove_file(&probe).and(written)
+    });
+    match written {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && path.exists() => Ok(()),
+        Err(error) => {
+            Err(bad_input(format!("--csv {}: its folder cannot be written: {error}", path.display())))
+        }
+    }
+}
+
+fn sibling(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// What a file begins with.
+#[derive(Debug, PartialEq, Eq)]
+enum Start {
+    /// Nothing yet, or a header that was torn while it was written.
+    NoHeader,
+    /// Our header.
+    Header,
+}
+
+fn check_header(file: &mut File, path: &Path) -> Result<Start> {
+    let expected = header()?;
+    let mut start = vec![0; expected.len() + 2];
+    file.seek(SeekFrom::Start(0))?;
+    let len = read_up_to(file, &mut start)?;
+    let start = &start[..len];
+    if let Some(rest) = start.strip_prefix(expected.as_bytes()) {
+        match rest {
+            [] => return Ok(Start::NoHeader),
+            [b'\n', ..] => return Ok(Start::Header),
+            [b'\r', ..] => {
+                return Err(foreign(path, "it was saved with CRLF line ends, by a spreadsheet perhaps"));
+            }
+            _ => {}
+        }
+    } else if expected.as_bytes().starts_with(start) {
+        return Ok(Start::NoHeader);
+    }
+    Err(foreign(path, &why_foreign(path)))
+}
+
+fn foreign(path: &Path, why: &str) -> anyhow::Error {
+    bad_input(format!(
+        "{} is left as it is: {why}: name another file by --csv, or move this one away",
+        path.display()
+    ))
+}
+
+/// Tells a newer version's file from somebody else's.
+fn why_foreign(path: &Path) -> String {
+    let first = || -> Result<u64> {
+        let mut reader = csv::Reader::from_path(path)?;
+        let column = reader.headers()?.iter().position(|name| name == "schema").context("none")?;
+        let row = reader.records().next().context("no row")??;
+        Ok(row.get(column).context("short")?.parse()?)
+    };
+    match first() {
+        Ok(schema) if schema != SCHEMA => {
+            format!("its rows are of schema {schema}, this program writes schema {SCHEMA}")
+        }
+        _ => "its header is not this program's".into(),
+    }
+}
+
+fn read_up_to(file: &mut File, buffer: &mut [u8]) -> Result<usize> {
+    let mut len = 0;
+    while len < buffer.len() {
+        match file.read(&mut buffer[len..])? {
+            0 => break,
+            read => len += read,
+        }
+    }
+    Ok(len)
+}
+
+/// Appends one row by one write, under a lock that all writers of the file share. Mends a last
+/// line that an earlier crash left torn, and takes back what a full disk cut off.
+pub fn append(path: &Path, row: &Measurement) -> Result<()> {
+    let context = || format!("appending a row to {}", path.display());
+    let mut file =
+        OpenOptions::new().read(true).append(true).create(true).open(path).with_context(context)?;
+    file.lock().with_context(context)?;
+    let mut text = String::new();
+    if check_header(&mut file, path)? == Start::NoHeader {
+        file.set_len(0).with_context(context)?;
+        text = header()? + "\n";
+    } else {
+        mend_last_line(&mut file, path)?;
+    }
+    text += &csv_lines(std::slice::from_ref(row), false)?;
+    let len = file.metadata()?.len();
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
+    if written.is_err() {
+        // A part of a row is worse than none; what was there before stays.
+        file.set_len(len).with_context(context)?;
+    }
+    written.with_context(context)
+}
+
+/// A file whose last line has no end was torn. A row that is whole but for its line end gets
+/// one; a part of a row is moved to a file beside, byte for byte.
+fn mend_last_line(file: &mut File, path: &Path) -> Result<()> {
+    let mut text = Vec::new();
+    let len = file.metadata()?.len();
+    // A row is about a kilobyte: look at the end only, however long the file is.
+    file.seek(SeekFrom::Start(len.saturating_sub(64 * 1024)))?;
+    file.read_to_end(&mut text)?;
+    if text.last() == Some(&b'\n') {
+        return Ok(());
+    }
+    let line_start = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let torn = &text[line_start..];
+    if parse_row(torn).is_some() {
+        file.write_all(b"\n")?;
+        say(&format!("{}: its last row had no line end and got one", path.display()));
+        return Ok(());
+    }
+    let rescue = sibling(path, ".torn");
+    let mut rescued = OpenOptions::new().append(true).create(true).open(&rescue)?;
+    rescued.write_all(torn)?;
+    rescued.write_all(b"\n")?;
+    rescued.sync_data()?;
+    file.set_len(len - torn.len() as u64)?;
+    say(&format!("{}: its last line was torn and was moved to {}", path.display(), rescue.display()));
+    Ok(())
+}
+
+fn parse_row(line: &[u8]) -> Option<Measurement> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line);
+    reader.deserialize().next()?.ok()
+}
+
+/// All rows of a file. A wrong field is named with its file and line.
+pub fn read(path: &Path) -> Result<Vec<Measurement>> {
+    let bad = |what: String| bad_input(format!("{}: {what}", path.display()));
+    let mut reader = csv::Reader::from_path(path).map_err(|error| bad(error.to_string()))?;
+    let names = reader.headers().map_err(|error| bad(error.to_string()))?.clone();
+    if names.iter().collect::<Vec<_>>().join(",") != header()? {
+        return Err(bad(why_foreign(path)));
+    }
+    reader.deserialize().map(|row| row.map_err(|error| bad(error.to_string()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(round: u32) -> Measurement {
+        Measurement {
+            schema: SCHEMA,
+            round,
+            benchmark: "basic".into(),
+            verified: "yes".into(),
+            server_settings: "fsync=on, jit=on".into(),
+            filesystem: "ext4".into(),
+            ..Measurement::default()
+        }
+    }
+
+    struct Scratch(tempfile::TempDir);
+
+    impl Scratch {
+        fn new() -> Self {
+            Self(tempfile::tempdir().expect("a scratch folder"))
+        }
+        fn csv(&self) -> PathBuf {
+            self.0.path().join("r.csv")
+        }
+        fn with(text: &str) -> (Self, PathBuf) {
+            let scratch = Self::new();
+            let path = scratch.csv();
+            fs::write(&path, text).expect("written");
+            (scratch, path)
+        }
+    }
+
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path).expect("readable")
+    }
+
+    /// The columns as published: a change here counts [`SCHEMA`] up and goes into the README.
+    #[test]
+    fn the_header_is_the_published_one() {
+        assert_eq!(SCHEMA, 1);
+        let published = "schema,run_id,started_utc,started_unix_s,round,suite,benchmark,system,durability,clients,\
+            in_flight,batch,accounts,skew_pct,rate_per_s,rtt_us,replicas,seed,warmup_ops,ops,requests,transfers,\
+            rejected,errors,verified,elapsed_ns,ns_per_op,ns_per_transfer,transfers_per_s,latency_ns_min,\
+            latency_ns_mean,latency_ns_stddev,latency_ns_p50,latency_ns_p90,latency_ns_p99,latency_ns_p999,\
+            latency_ns_max,connect_us,cpu_steal_permille,client_cpu_permille,warnings,server_version,client_version,\
+            server_settings,harness_version,git_revision,host,cpu,cores,memory_mib,kernel,filesystem";
+        assert_eq!(header().expect("serializes"), published);
+    }
+
+    #[test]
+    fn rows_read_back_as_they_were_written() {
+        let scratch = Scratch::new();
+        for round in 1..=3 {
+            append(&scratch.csv(), &row(round)).expect("appended");
+        }
+        assert_eq!(read(&scratch.csv()).expect("read"), [row(1), row(2), row(3)]);
+        let text = text(&scratch.csv());
+        assert!(text.starts_with("schema,") && text.ends_with('\n') && !text.contains('\r'));
+        assert!(text.contains(",\"fsync=on, jit=on\","));
+        assert_eq!(text.lines().count(), 4);
+    }
+
+    #[test]
+    fn writers_at_once_lose_nothing() {
+        let scratch = Scratch::new();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let path = scratch.csv();
+                scope.spawn(move || {
+                    for round in 0..25 {
+                        append(&path, &row(writer * 100 + round)).expect("appended");
+                    }
+                });
+            }
+        });
+        let mut rounds: Vec<_> = read(&scratch.csv()).expect("read").iter().map(|row| row.round).collect();
+        rounds.sort_unstable();
+        let expected: Vec<u32> =
+            (0..4).flat_map(|writer| (0..25).map(move |round| writer * 100 + round)).collect();
+        assert_eq!(rounds, expected);
+    }
+
+    #[test]
+    fn a_torn_row_is_moved_aside_and_the_others_stay() {
+        let scratch = Scratch::new();
+        append(&scratch.csv(), &row(1)).expect("appended");
+        let whole = text(&scratch.csv());
+        fs::write(scratch.csv(), format!("{whole}1,2026,torn")).expect("written");
+        append(&scratch.csv(), &row(2)).expect("appended");
+        assert_eq!(read(&scratch.csv()).expect("read"), [row(1), row(2)]);
+        assert_eq!(text(&sibling(&scratch.csv(), ".torn")), "1,2026,torn\n");
+    }
+
+    #[test]
+    fn a_row_that_lacks_only_its_line_end_is_kept() {
+        let scratch = Scratch::new();
+        append(&scratch.csv(), &row(1)).expect("appended");
+        fs::write(scratch.csv(), text(&scratch.csv()).trim_end()).expect("written");
+        append(&scratch.csv(), &row(2)).expect("appended");
+        assert_eq!(read(&scratch.csv()).expect("read"), [row(1), row(2)]);
+    }
+
+    #[test]
+    fn every_torn_length_of_a_file_is_mended() {
+        let scratch = Scratch::new();
+        append(&scratch.csv(), &row(1)).expect("appended");
+        let whole = text(&scratch.csv());
+        for len in 0..=whole.len() {
+            let (_scratch, path) = Scratch::with(&whole[..len]);
+            check_appendable(&path).expect("a torn file is ours");
+            append(&path, &row(2)).expect("appended");
+            let rounds: Vec<_> = read(&path).expect("read").iter().map(|row| row.round).collect();
+            assert_eq!(rounds.last(), Some(&2), "torn at {len}");
+        }
+    }
+
+    #[test]
+    fn foreign_files_are_refused_and_left_alone() {
+        let ours = header().expect("serializes");
+        let newer = format!("{ours},more\n2{}\n", ",".repeat(52));
+        let texts = [
+            ("name,age\nx,1\n", "header is not this program's"),
+            (newer.as_str(), "of schema 2, this program writes schema 1"),
+            (&format!("{ours}\r\n"), "CRLF"),
+            (&format!("{}\n", ours.replace(',', ";")), "header is not this program's"),
+            ("\u{feff}schema", "header is not this program's"),
+        ];
+        for (before, why) in texts {
+            let (_scratch, path) = Scratch::with(before);
+            for refused in [check_appendable(&path), append(&path, &row(1))] {
+                let message = format!("{:#}", refused.expect_err(before));
+                assert!(message.contains(why), "{message}");
+            }
+            assert_eq!(text(&path), before);
+        }
+    }
+
+    #[test]
+    fn a_place_that_cannot_take_a_file_is_known_beforehand() {
+        let scratch = Scratch::new();
+        let message = |path: &Path| format!("{:#}", check_appendable(path).expect_err("refused"));
+        assert!(message(scratch.0.path()).contains("is a folder"));
+        assert!(message(&scratch.csv().join("x.csv")).contains("cannot be written"));
+        assert!(message(&scratch.0.path().join("no/x.csv")).contains("its folder cannot be written"));
+        assert!(message(Path::new("/dev/full")).contains("is not a regular file"));
+        check_appendable(&scratch.csv()).expect("a new file is fine");
+        assert_eq!(fs::read_dir(scratch.0.path()).expect("listed").count(), 0, "nothing was made");
+    }
+
+    #[test]
+    fn a_wrong_field_is_named_with_its_line() {
+        let scratch = Scratch::new();
+        append(&scratch.csv(), &row(1)).expect("appended");
+        append(&scratch.csv(), &row(2)).expect("appended");
+        let broken = text(&scratch.csv()).replacen("1,,,0,2,", "1,,,0,two,", 1);
+        fs::write(scratch.csv(), broken).expect("written");
+        let message = format!("{:#}", read(&scratch.csv()).expect_err("not a number"));
+        assert!(message.contains("line: 3") && message.contains("r.csv"), "{message}");
+    }
+
+    #[test]
+    fn text_is_harmless_to_spreadsheets() {
+        assert_eq!(plain_text("=1+2"), "1+2");
+        assert_eq!(plain_text("-@x\ty;z\u{e9}\r\n"), "x y,z?");
+        assert_eq!(plain_text("Intel(R) Xeon(R) @ 2.20GHz"), "Intel(R) Xeon(R) @ 2.20GHz");
+    }
+}

@@ -1,0 +1,360 @@
+//! Which samples, in what order; and one sample as a line of text, and back.
+//!
+//! Pure: checked values in, lines out. `run.sh` passes a line on without looking into it, but for
+//! its `system=` word.
+
+use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
+
+use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
+
+use crate::{
+    error::bad_input,
+    ledger::System,
+    rng::Rng,
+    runner::Load,
+    timer::{self, Budget},
+};
+
+/// A family of benchmarks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Suite {
+    /// The predecessor's benchmarks, request for request, on servers as shipped.
+    Seed,
+}
+
+/// What one op does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Benchmark {
+    /// One transfer, read back.
+    Basic,
+    /// A hold, then its posting, read back.
+    TwoPhase,
+    /// One batch of transfers, read back.
+    BasicBatch,
+    /// One transfer, many clients at once.
+    BasicParallel,
+}
+
+impl Suite {
+    /// Its name on the command line and in the row.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Seed => "seed",
+        }
+    }
+}
+
+impl Benchmark {
+    /// Its name on the command line and in the row.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Basic => "basic",
+            Self::TwoPhase => "two_phase",
+            Self::BasicBatch => "basic_batch",
+            Self::BasicParallel => "basic_parallel",
+        }
+    }
+
+    /// Whether `--clients` chooses its number of clients.
+    #[must_use]
+    pub fn takes_clients(self) -> bool {
+        self == Self::BasicParallel
+    }
+
+    /// Whether `--batch` chooses its number of transfers an op.
+    #[must_use]
+    pub fn takes_batch(self) -> bool {
+        self == Self::BasicBatch
+    }
+
+    /// Debits and credits that one op brings about; a hold and its posting are one.
+    #[must_use]
+    pub fn transfers_per_op(self, batch: u32) -> u32 {
+        if self.takes_batch() { batch } else { 1 }
+    }
+}
+
+macro_rules! display_by_name {
+    ($($named:ty),*) => {$(
+        impl fmt::Display for $named {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    )*};
+}
+display_by_name!(Suite, Benchmark);
+
+/// One thing to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Case {
+    /// The family.
+    pub suite: Suite,
+    /// What one op does.
+    pub benchmark: Benchmark,
+    /// Whose server does it.
+    pub system: System,
+    /// Threads, each with one request in flight.
+    pub clients: u32,
+    /// Transfers in one batch.
+    pub batch: u32,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { suite, benchmark, system, clients, batch } = self;
+        write!(f, "{suite} {benchmark} {system} clients={clients} batch={batch}")
+    }
+}
+
+/// How every sample of a run is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// What tells this run's rows from others'.
+    pub run_id: String,
+    /// Passes over all cases.
+    pub rounds: u32,
+    /// Warm-up and measured part.
+    pub load: Load,
+    /// Where every random choice starts.
+    pub seed: u64,
+    /// The longest wait for one reply.
+    pub timeout: Duration,
+    /// The user's label for the machine; may be empty.
+    pub host: String,
+}
+
+/// Everything that one process needs to know to measure one sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleSpec {
+    /// What to measure.
+    pub case: Case,
+    /// How.
+    pub settings: Settings,
+    /// Its round, from 1.
+    pub round: u32,
+    /// Its place in the run, from 1.
+    pub number: u32,
+    /// Samples in the run.
+    pub total: u32,
+}
+
+/// Lays out the rounds: each has every case once, in an order shuffled by the seed, so that a
+/// drift of the machine hits all systems alike.
+pub fn schedule(cases: &[Case], settings: &Settings) -> Result<Vec<SampleSpec>> {
+    let per_round = u32::try_from(cases.len()).context("more cases than a plan can number")?;
+    let total = per_round.checked_mul(settings.rounds).ok_or_else(|| {
+        bad_input(format!("{per_round} cases in {} rounds are too many samples", settings.rounds))
+    })?;
+    let mut samples = Vec::new();
+    for round in 1..=settings.rounds {
+        let mut order = cases.to_vec();
+        Rng::new(settings.seed, u64::from(round)).shuffle(&mut order);
+        for (number, case) in (samples.len() as u64 + 1..).zip(order) {
+            let number = u32::try_from(number).context("the total fits")?;
+            samples.push(SampleSpec { case, settings: settings.clone(), round, number, total });
+        }
+    }
+    Ok(samples)
+}
+
+impl fmt::Display for SampleSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Case { suite, benchmark, system, clients, batch } = self.case;
+        let Settings { run_id, rounds, load, seed, timeout, host } = &self.settings;
+        write!(f, "run_id={run_id} number={} total={} round={}", self.number, self.total, self.round)?;
+        write!(f, " rounds={rounds} suite={suite} benchmark={benchmark} system={system}")?;
+        write!(f, " clients={clients} batch={batch} warmup_ns={}", load.warmup_ns)?;
+        write!(f, " time_ns={}", Blank(load.budget.time_ns))?;
+        write!(f, " ops={} seed={seed}", Blank(load.budget.ops))?;
+        write!(f, " timeout_ns={} host={host}", timer::duration_ns(*timeout))
+    }
+}
+
+/// A number, or nothing.
+struct Blank(Option<u64>);
+
+impl fmt::Display for Blank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |value| value.fmt(f))
+    }
+}
+
+impl FromStr for SampleSpec {
+    type Err = anyhow::Error;
+
+    fn from_str(line: &str) -> Result<Self> {
+        let mut words = Words::split(line)?;
+        let spec = Self {
+            number: words.parse("number")?,
+            total: words.parse("total")?,
+            round: words.parse("round")?,
+            case: Case {
+                suite: words.choice("suite")?,
+                benchmark: words.choice("benchmark")?,
+                system: words.choice("system")?,
+                clients: words.parse("clients")?,
+                batch: words.parse("batch")?,
+            },
+            settings: Settings {
+                run_id: words.take("run_id")?.to_owned(),
+                rounds: words.parse("rounds")?,
+                load: Load {
+                    warmup_ns: words.parse("warmup_ns")?,
+                    budget: Budget {
+                        time_ns: words.parse_or_blank("time_ns")?,
+                        ops: words.parse_or_blank("ops")?,
+                    },
+                },
+                seed: words.parse("seed")?,
+                timeout: Duration::from_nanos(words.parse("timeout_ns")?),
+                host: words.take("host")?.to_owned(),
+            },
+        };
+        words.ensure_all_used()?;
+        let SampleSpec { case, settings, number, total, round } = &spec;
+        let budget = settings.load.budget;
+        let positive = case.clients > 0 && case.batch > 0 && *number > 0 && *round > 0;
+        ensure!(positive && number <= total && *round <= settings.rounds, "a number out of its range");
+        ensure!(
+            budget.time_ns.or(budget.ops).is_some_and(|limit| limit > 0),
+            "neither time_ns nor ops is set"
+        );
+        Ok(spec)
+    }
+}
+
+/// The `name=value` words of a line.
+struct Words<'a>(BTreeMap<&'a str, &'a str>);
+
+impl<'a> Words<'a> {
+    fn split(line: &'a str) -> Result<Self> {
+        let mut words = BTreeMap::new();
+        for word in line.split_whitespace() {
+            let (name, value) =
+                word.split_once('=').with_context(|| format!("{word:?} is not name=value"))?;
+            ensure!(words.insert(name, value).is_none(), "{name}= stands twice");
+        }
+        Ok(Self(words))
+    }
+
+    fn take(&mut self, name: &str) -> Result<&'a str> {
+        self.0.remove(name).with_context(|| format!("{name}= is missing"))
+    }
+
+    fn parse<T>(&mut self, name: &str) -> Result<T>
+    where
+        T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+    {
+        self.take(name)?.parse().with_context(|| format!("{name}="))
+    }
+
+    fn parse_or_blank(&mut self, name: &str) -> Result<Option<u64>> {
+        match self.take(name)? {
+            "" => Ok(None),
+            value => value.parse().map(Some).with_context(|| format!("{name}=")),
+        }
+    }
+
+    fn choice<T: ValueEnum>(&mut self, name: &str) -> Result<T> {
+        T::from_str(self.take(name)?, false).map_err(|error| anyhow::anyhow!("{name}=: {error}"))
+    }
+
+    fn ensure_all_used(&self) -> Result<()> {
+        ensure!(self.0.is_empty(), "unknown words: {:?}", self.0.keys());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        Settings {
+            run_id: "20261130T201530Z-3f2a".into(),
+            rounds: 3,
+            load: Load { warmup_ns: 5, budget: Budget { time_ns: Some(7), ops: None } },
+            seed: 42,
+            timeout: Duration::from_secs(30),
+            host: String::new(),
+        }
+    }
+
+    fn cases() -> Vec<Case> {
+        let benchmarks = Benchmark::value_variants().iter();
+        benchmarks
+            .flat_map(|&benchmark| {
+                System::SERVERS.map(|system| Case {
+                    suite: Suite::Seed,
+                    benchmark,
+                    system,
+                    clients: 2,
+                    batch: 3,
+                })
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_round_has_every_case_once_in_an_order_of_its_own() {
+        let samples = schedule(&cases(), &settings()).expect("few");
+        assert_eq!(samples.len(), 36);
+        let rounds: Vec<Vec<Case>> =
+            samples.chunks(12).map(|round| round.iter().map(|sample| sample.case).collect()).collect();
+        for (round, order) in (1..).zip(&rounds) {
+            let mut sorted = order.clone();
+            sorted.sort();
+            let mut expected = cases();
+            expected.sort();
+            assert_eq!(sorted, expected);
+            assert!(
+                samples[(round - 1) * 12..round * 12].iter().all(|sample| sample.round as usize == round)
+            );
+        }
+        assert!(rounds[0] != rounds[1] && rounds[1] != rounds[2]);
+        assert!(
+            samples.iter().zip(1..).all(|(sample, number)| sample.number == number && sample.total == 36)
+        );
+        assert_eq!(samples, schedule(&cases(), &settings()).expect("few"), "the seed decides the order");
+    }
+
+    #[test]
+    fn too_many_samples_are_refused() {
+        let settings = Settings { rounds: u32::MAX, ..settings() };
+        assert!(schedule(&cases(), &settings).is_err());
+    }
+
+    #[test]
+    fn a_line_reads_back_as_the_sample_that_wrote_it() {
+        let mut samples = schedule(&cases(), &settings()).expect("few");
+        samples[0].settings.load.budget = Budget { time_ns: None, ops: Some(9) };
+        samples[1].settings.host = "lab-7".into();
+        for sample in samples {
+            let line = sample.to_string();
+            assert_eq!(line.parse::<SampleSpec>().expect(&line), sample);
+        }
+    }
+
+    #[test]
+    fn a_broken_line_says_what_is_wrong() {
+        let line = schedule(&cases(), &settings()).expect("few")[0].to_string();
+        let broken = |from: &str, to: &str| {
+            let broken = line.replacen(from, to, 1);
+            assert_ne!(broken, line);
+            format!("{:#}", broken.parse::<SampleSpec>().expect_err(&broken))
+        };
+        assert_eq!(broken("batch=3 ", ""), "batch= is missing");
+        assert_eq!(broken("batch=3", "batch=x"), "batch=: invalid digit found in string");
+        assert_eq!(broken("batch=3", "batch=3 batch=3"), "batch= stands twice");
+        assert_eq!(broken("batch=3", "batch=3 butch=3"), "unknown words: [\"butch\"]");
+        assert_eq!(broken("batch=3", "batch"), "\"batch\" is not name=value");
+        assert_eq!(broken("suite=seed", "suite=sead"), "suite=: invalid variant: sead");
+        assert_eq!(broken("clients=2", "clients=0"), "a number out of its range");
+        assert_eq!(broken("time_ns=7", "time_ns="), "neither time_ns nor ops is set");
+    }
+}

@@ -1,0 +1,4 @@
+//! Rows in, text out; pure.
+
+pub mod table;
+pub mod units;

@@ -1,0 +1,319 @@
+//! The seed suite: the predecessor's four benchmarks, request for request, so that the figures
+//! can be held against its published ones. It compares counters with a ledger, and keeps that
+//! unfairness on purpose.
+
+use anyhow::{Context, Result};
+
+use super::{Check, ensure_all_hold};
+use crate::{
+    ledger::{Account, SeedLedger, TransferKind},
+    plan::Benchmark,
+    runner::Work,
+};
+
+/// What the predecessor moves by one transfer.
+const AMOUNT: u32 = 10;
+/// What it holds and posts.
+const HELD: u32 = 500;
+
+/// One client of a seed benchmark, counting what was acknowledged.
+pub struct Client {
+    ledger: Box<dyn SeedLedger>,
+    benchmark: Benchmark,
+    batch: u32,
+    acknowledged: i64,
+}
+
+impl Client {
+    /// A client on two accounts that are still untouched.
+    #[must_use]
+    pub fn new(ledger: Box<dyn SeedLedger>, benchmark: Benchmark, batch: u32) -> Self {
+        Self { ledger, benchmark, batch, acknowledged: 0 }
+    }
+
+    /// Counts the op before it is checked: the server has said that it is done.
+    fn acknowledge(&mut self) -> i64 {
+        self.acknowledged += 1;
+        self.acknowledged
+    }
+
+    fn basic(&mut self) -> Result<()> {
+        self.ledger.transfer(AMOUNT)?;
+        let moved = self.acknowledge() * i64::from(AMOUNT);
+        ensure_all_hold(&balance_checks(self.ledger.balances()?, moved))
+    }
+
+    fn basic_batch(&mut self) -> Result<()> {
+        self.ledger.transfer_batch(AMOUNT, self.batch)?;
+        let moved = self.acknowledge() * i64::from(AMOUNT) * i64::from(self.batch);
+        ensure_all_hold(&balance_checks(self.ledger.balances_after_batch()?, moved))
+    }
+
+    fn basic_parallel(&mut self) -> Result<()> {
+        self.ledger.transfer(AMOUNT)?;
+        self.acknowledge();
+        Ok(())
+    }
+
+    /// Where transfers are stored the predecessor looks at the hold, and at both of them.
+    fn two_phase(&mut self) -> Result<()> {
+        let keeps_transfers = self.ledger.keeps_transfers();
+        self.ledger.hold(HELD)?;
+        if keeps_transfers {
+            self.check_held()?;
+        }
+        self.ledger.post(HELD)?;
+        self.acknowledge();
+        if keeps_transfers {
+            let kinds = self.ledger.stored_kinds()?;
+            let expected = [TransferKind::Pending, TransferKind::PostPending];
+            anyhow::ensure!(kinds == expected, "the hold and its posting are stored as {kinds:?}");
+        }
+        self.check_posted()
+    }
+
+    fn check_held(&mut self) -> Result<()> {
+        let posted = self.acknowledged * i64::from(HELD);
+        ensure_all_hold(sum_checks(self.ledger.accounts()?, i64::from(HELD), posted).as_flattened())
+            .context("while the amount is held")
+    }
+
+    fn check_posted(&mut self) -> Result<()> {
+        let posted = self.acknowledged * i64::from(HELD);
+        ensure_all_hold(sum_checks(self.ledger.accounts()?, 0, posted).as_flattened())
+    }
+}
+
+impl Work for Client {
+    fn hello(&mut self) -> Result<()> {
+        self.ledger.hello()
+    }
+
+    #[inline]
+    fn op(&mut self) -> Result<()> {
+        match self.benchmark {
+            Benchmark::Basic => self.basic(),
+            Benchmark::TwoPhase => self.two_phase(),
+            Benchmark::BasicBatch => self.basic_batch(),
+            Benchmark::BasicParallel => self.basic_parallel(),
+        }
+    }
+
+    fn requests(&self) -> u64 {
+        self.ledger.requests()
+    }
+}
+
+/// After the sample, off the clock: every sum equals what all clients together were told is
+/// done, to the unit. A hold is looked at on one more op.
+pub fn verify(clients: &mut [Client]) -> Result<()> {
+    let acknowledged: i64 = clients.iter().map(|client| client.acknowledged).sum();
+    let first = clients.first_mut().context("a sample has a client")?;
+    match first.benchmark {
+        Benchmark::TwoPhase => {
+            first.ledger.hold(HELD)?;
+            first.check_held()?;
+            first.ledger.post(HELD)?;
+            first.acknowledge();
+            first.check_posted()
+        }
+        Benchmark::Basic | Benchmark::BasicBatch | Benchmark::BasicParallel => {
+            let per_op = i64::from(first.benchmark.transfers_per_op(first.batch));
+            let moved = acknowledged * per_op * i64::from(AMOUNT);
+            ensure_all_hold(&balance_checks(first.ledger.balances()?, moved))
+        }
+    }
+}
+
+fn balance_checks(found: [i64; 2], moved: i64) -> [Check; 2] {
+    [
+        Check { account: "debited", sum: "balance", expected: -moved, found: found[0] },
+        Check { account: "credited", sum: "balance", expected: moved, found: found[1] },
+    ]
+}
+
+fn sum_checks([debited, credited]: [Account; 2], pending: i64, posted: i64) -> [[Check; 4]; 2] {
+    let checks = |account, expected: Account, found: Account| {
+        let check = |sum, expected, found| Check { account, sum, expected, found };
+        [
+            check("debits_pending", expected.debits_pending, found.debits_pending),
+            check("debits_posted", expected.debits_posted, found.debits_posted),
+            check("credits_pending", expected.credits_pending, found.credits_pending),
+            check("credits_posted", expected.credits_posted, found.credits_posted),
+        ]
+    };
+    let debits = Account { debits_pending: pending, debits_posted: posted, ..Account::default() };
+    let credits = Account { credits_pending: pending, credits_posted: posted, ..Account::default() };
+    [checks("debited", debits, debited), checks("credited", credits, credited)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        ledger::{self, System},
+        runner::{self, Load},
+        timer::Budget,
+        watchdog::Board,
+    };
+    use clap::ValueEnum;
+    use std::time::Duration;
+
+    /// A ledger that does its work wrong at one op, in one way.
+    struct Broken {
+        inner: Box<dyn SeedLedger>,
+        fault: Fault,
+        calls_left: u32,
+        stores_transfers: bool,
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Fault {
+        None,
+        LosesTransfer,
+        DoublesTransfer,
+        LosesOneOfBatch,
+        NeverHolds,
+        NeverPosts,
+    }
+
+    impl Broken {
+        /// Whether the fault strikes now: once, at the third call that it concerns.
+        fn strikes(&mut self, fault: Fault) -> bool {
+            if self.fault != fault {
+                return false;
+            }
+            self.calls_left = self.calls_left.wrapping_sub(1);
+            self.calls_left == 0
+        }
+    }
+
+    impl SeedLedger for Broken {
+        fn hello(&mut self) -> Result<()> {
+            self.inner.hello()
+        }
+        fn transfer(&mut self, amount: u32) -> Result<()> {
+            if self.strikes(Fault::LosesTransfer) {
+                return Ok(());
+            }
+            if self.strikes(Fault::DoublesTransfer) {
+                self.inner.transfer(amount)?;
+            }
+            self.inner.transfer(amount)
+        }
+        fn transfer_batch(&mut self, amount: u32, count: u32) -> Result<()> {
+            let lost = u32::from(self.strikes(Fault::LosesOneOfBatch));
+            self.inner.transfer_batch(amount, count - lost)
+        }
+        fn balances(&mut self) -> Result<[i64; 2]> {
+            self.inner.balances()
+        }
+        fn hold(&mut self, amount: u32) -> Result<()> {
+            if self.fault == Fault::NeverHolds { Ok(()) } else { self.inner.hold(amount) }
+        }
+        fn post(&mut self, amount: u32) -> Result<()> {
+            match self.fault {
+                Fault::NeverHolds => {
+                    self.inner.hold(amount)?;
+                    self.inner.post(amount)
+                }
+                Fault::NeverPosts => Ok(()),
+                _ => self.inner.post(amount),
+            }
+        }
+        fn accounts(&mut self) -> Result<[Account; 2]> {
+            self.inner.accounts()
+        }
+        fn keeps_transfers(&self) -> bool {
+            self.stores_transfers
+        }
+        fn stored_kinds(&mut self) -> Result<[TransferKind; 2]> {
+            self.inner.stored_kinds()
+        }
+        fn requests(&self) -> u64 {
+            self.inner.requests()
+        }
+    }
+
+    /// Runs 5 ops with a fault and returns what was found: in the loop, or after it.
+    fn found(benchmark: Benchmark, fault: Fault, stores_transfers: bool) -> Option<String> {
+        let mut server = ledger::connect(System::Memory, Duration::from_secs(1)).expect("memory");
+        server.prepare().expect("memory");
+        let inner = server.seed_client().expect("memory");
+        let broken = Broken { inner, fault, calls_left: 3, stores_transfers };
+        let clients = vec![Client::new(Box::new(broken), benchmark, 7)];
+        let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(5) } };
+        let (mut sample, mut clients) = runner::run(clients, load, &Board::new(1));
+        let in_loop = sample.failure.take().map(|(_, error)| format!("in the loop: {error:#}"));
+        in_loop.or_else(|| verify(&mut clients).err().map(|error| format!("after it: {error:#}")))
+    }
+
+    #[test]
+    fn a_right_ledger_passes_every_check() {
+        for &benchmark in Benchmark::value_variants() {
+            for stores_transfers in [true, false] {
+                assert_eq!(found(benchmark, Fault::None, stores_transfers), None);
+            }
+        }
+    }
+
+    #[test]
+    fn every_fault_is_found_and_says_by_how_much() {
+        let faults = [
+            (
+                Benchmark::Basic,
+                Fault::LosesTransfer,
+                true,
+                "in the loop: the debited account's balance is -20 instead of -30: 10 too high; the credited account's balance is 20 instead of 30: 10 too low",
+            ),
+            (
+                Benchmark::Basic,
+                Fault::DoublesTransfer,
+                true,
+                "in the loop: the debited account's balance is -40 instead of -30: 10 too low; the credited account's balance is 40 instead of 30: 10 too high",
+            ),
+            (
+                Benchmark::BasicBatch,
+                Fault::LosesOneOfBatch,
+                true,
+                "in the loop: the debited account's balance is -200 instead of -210: 10 too high; the credited account's balance is 200 instead of 210: 10 too low",
+            ),
+            (
+                Benchmark::BasicParallel,
+                Fault::LosesTransfer,
+                true,
+                "after it: the debited account's balance is -40 instead of -50: 10 too high; the credited account's balance is 40 instead of 50: 10 too low",
+            ),
+            (
+                Benchmark::BasicParallel,
+                Fault::DoublesTransfer,
+                true,
+                "after it: the debited account's balance is -60 instead of -50: 10 too low; the credited account's balance is 60 instead of 50: 10 too high",
+            ),
+            (
+                Benchmark::TwoPhase,
+                Fault::NeverHolds,
+                true,
+                "in the loop: while the amount is held: the debited account's debits_pending is 0 instead of 500: 500 too low; the credited account's credits_pending is 0 instead of 500: 500 too low",
+            ),
+            // What the predecessor's check cannot see: nothing is ever held, all sums come out right.
+            (
+                Benchmark::TwoPhase,
+                Fault::NeverHolds,
+                false,
+                "after it: while the amount is held: the debited account's debits_pending is 0 instead of 500: 500 too low; the credited account's credits_pending is 0 instead of 500: 500 too low",
+            ),
+        ];
+        for (benchmark, fault, stores_transfers, told) in faults {
+            assert_eq!(
+                found(benchmark, fault, stores_transfers).as_deref(),
+                Some(told),
+                "{benchmark} {fault:?}"
+            );
+        }
+        let unposted = found(Benchmark::TwoPhase, Fault::NeverPosts, false).expect("found");
+        assert!(unposted.contains("debits_pending is 500 instead of 0: 500 too high"), "{unposted}");
+        let unposted = found(Benchmark::TwoPhase, Fault::NeverPosts, true).expect("found");
+        assert!(unposted.contains("stored as [Plain, Plain]"), "{unposted}");
+    }
+}

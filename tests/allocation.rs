@@ -1,0 +1,100 @@
+//! The harness allocates nothing inside the measured loop: an allocator that counts proves it.
+#![allow(unsafe_code)] // an allocator cannot be written without; it only counts and passes on
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System as SystemAllocator},
+    cell::Cell,
+    time::Duration,
+};
+
+use anyhow::Result;
+use clap::ValueEnum;
+use ledger_bench::{
+    ledger::{self, System},
+    plan::Benchmark,
+    runner::{self, Load, Work},
+    suite::seed,
+    timer::Budget,
+    watchdog::Board,
+};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        unsafe { SystemAllocator.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { SystemAllocator.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Passes on to a client, and sees whether anything was allocated between the ends of two ops.
+struct Watched<W> {
+    inner: W,
+    last: Option<u64>,
+    between: u64,
+    ops: u64,
+}
+
+impl<W> Watched<W> {
+    fn new(inner: W) -> Self {
+        Self { inner, last: None, between: 0, ops: 0 }
+    }
+}
+
+impl<W: Work> Work for Watched<W> {
+    fn hello(&mut self) -> Result<()> {
+        self.inner.hello()
+    }
+    fn op(&mut self) -> Result<()> {
+        self.inner.op()?;
+        let now = ALLOCATIONS.get();
+        self.between += self.last.map_or(0, |last| now - last);
+        self.last = Some(now);
+        self.ops += 1;
+        Ok(())
+    }
+    fn requests(&self) -> u64 {
+        self.inner.requests()
+    }
+}
+
+/// Allocations between the ops of all clients, and how many ops there were.
+fn allocations(benchmark: Benchmark, clients: usize) -> (u64, u64) {
+    let mut server = ledger::connect(System::Memory, Duration::from_secs(1)).expect("memory");
+    server.prepare().expect("memory");
+    let client = |_| Watched::new(seed::Client::new(server.seed_client().expect("memory"), benchmark, 10));
+    let clients: Vec<_> = (0..clients).map(client).collect();
+    let board = Board::new(clients.len());
+    let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(2_000) } };
+    let (sample, clients) = runner::run(clients, load, &board);
+    assert!(sample.failure.is_none(), "{:?}", sample.failure);
+    let total = |of: fn(&Watched<seed::Client>) -> u64| clients.iter().map(of).sum();
+    (total(|client| client.between), total(|client| client.ops))
+}
+
+#[test]
+fn nothing_is_allocated_between_ops() {
+    for &benchmark in Benchmark::value_variants() {
+        let clients = if benchmark.takes_clients() { 2 } else { 1 };
+        assert_eq!(allocations(benchmark, clients), (0, 2_000), "{benchmark}");
+    }
+}
+
+#[test]
+fn the_counter_counts() {
+    let before = ALLOCATIONS.get();
+    let boxed = std::hint::black_box(Box::new(7));
+    assert_eq!(ALLOCATIONS.get() - before, 1);
+    drop(boxed);
+}

@@ -1,0 +1,123 @@
+//! The whole plan as processes, against the ledger in memory: flags to table, without a server.
+
+mod common;
+
+use common::{Bench, stderr};
+use ledger_bench::{measurement::Measurement, plan::SampleSpec};
+
+const SHORT: &str = "--system memory --rounds 2 --warmup 1ms --ops 50";
+
+fn measured(flags: &str) -> (Bench, Vec<Measurement>) {
+    let bench = Bench::new();
+    for line in bench.plan(flags) {
+        let output = bench.sample(&line, &["--since", "0"]).output().expect("it runs");
+        assert!(output.status.success(), "{line}: {}", stderr(&output));
+        assert!(output.stdout.is_empty(), "stdout has only results");
+    }
+    let rows = bench.rows();
+    (bench, rows)
+}
+
+#[test]
+fn every_case_of_every_round_becomes_a_verified_row() {
+    let (_bench, rows) = measured(SHORT);
+    assert_eq!(rows.len(), 8);
+    assert!(rows.iter().all(|row| row.is_verified() && row.ops == Some(50) && row.errors == 0));
+    for round in 1..=2 {
+        let mut benchmarks: Vec<_> =
+            rows.iter().filter(|row| row.round == round).map(|row| row.benchmark.as_str()).collect();
+        benchmarks.sort_unstable();
+        assert_eq!(benchmarks, ["basic", "basic_batch", "basic_parallel", "two_phase"]);
+    }
+}
+
+#[test]
+fn a_row_s_figures_fit_together() {
+    let (_bench, rows) = measured(&format!("{SHORT} --clients 3 --batch 20 --host lab-7 --seed 9"));
+    let ops = 50;
+    for row in rows {
+        assert_eq!(row.ops, Some(ops));
+        let (requests, transfers) = match row.benchmark.as_str() {
+            "basic" | "basic_batch" => (2, if row.benchmark == "basic" { 1 } else { 20 }),
+            "two_phase" => (5, 1),
+            "basic_parallel" => (1, 1),
+            other => panic!("{other}"),
+        };
+        assert_eq!(row.requests, Some(requests * ops));
+        assert_eq!(row.transfers, Some(transfers * ops));
+        assert_eq!(row.batch, if row.benchmark == "basic_batch" { 20 } else { 1 });
+        assert_eq!(row.clients, if row.benchmark == "basic_parallel" { 3 } else { 1 });
+        assert_eq!((row.host.as_str(), row.seed), ("lab-7", 9));
+
+        let elapsed_ns = row.elapsed_ns.expect("measured");
+        let close =
+            |quotient: Option<u64>, count: u64| quotient.expect("measured").abs_diff(elapsed_ns / count) <= 1;
+        assert!(close(row.ns_per_op, ops) && close(row.ns_per_transfer, transfers * ops));
+        let latencies = [row.latency_ns_min, row.latency_ns_p50, row.latency_ns_p90, row.latency_ns_max];
+        assert!(latencies.iter().all(Option::is_some) && latencies.is_sorted());
+        assert_eq!((row.latency_ns_p99, row.latency_ns_p999), (None, None), "50 ops have no 99th percentile");
+        // The clients' times overlap, so together they cover at least the wall time of one.
+        assert!(
+            row.latency_ns_mean.expect("measured") * ops * 101 / 100 >= elapsed_ns / u64::from(row.clients)
+        );
+        assert!(row.warmup_ops.is_some_and(|ops| ops > 0) && row.started_unix_s > 1_700_000_000);
+    }
+}
+
+#[test]
+fn the_progress_line_and_the_table_show_the_run() {
+    let bench = Bench::new();
+    let lines = bench.plan(SHORT);
+    let output = bench.sample(&lines[2], &["--since", "0"]).output().expect("it runs");
+    let told = stderr(&output);
+    assert!(
+        told.starts_with("[3/8] round 1/2  ") && told.contains("/op") && told.contains(" left"),
+        "{told}"
+    );
+
+    let output = bench.command(&["report", "--csv", "results.csv"]).output().expect("it runs");
+    assert!(output.status.success() && output.stderr.is_empty());
+    let table = String::from_utf8(output.stdout).expect("text");
+    assert!(table.contains("memory") && table.contains("ns/op"), "{table}");
+    let output =
+        bench.command(&["report", "--csv", "results.csv", "--run", "other"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("no rows of other"));
+}
+
+#[test]
+fn wrong_input_exits_2_and_leaves_nothing() {
+    let bench = Bench::new();
+    let line = bench.plan(SHORT).remove(0);
+    let refused = [
+        vec!["plan", "--sead", "1"],
+        vec!["plan", "--rounds", "0"],
+        vec!["plan", "--csv", "."],
+        vec!["plan", "--csv", "no/such/folder.csv"],
+        vec!["plan", "--data", "/dev/shm"],
+        vec!["run", "--csv", "results.csv", "system=redis"],
+        vec!["report", "--csv", "nothing.csv"],
+    ];
+    for words in refused {
+        let output = bench.command(&words).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", stderr(&output));
+        assert_eq!(stderr(&output).lines().count(), 1, "{words:?}: {}", stderr(&output));
+        assert!(output.stdout.is_empty());
+    }
+    // A server that nobody named.
+    let line = line.replace("system=memory", "system=redis");
+    let output = bench.sample(&line, &[]).env_remove("REDIS_URL").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("REDIS_URL is not set"));
+    assert!(!bench.csv().exists());
+}
+
+#[test]
+fn a_plan_s_lines_are_samples() {
+    let bench = Bench::new();
+    for line in bench.plan("--rounds 3 --time 2s") {
+        let spec: SampleSpec = line.parse().expect("a sample");
+        assert_eq!((spec.total, spec.settings.rounds), (36, 3));
+    }
+    assert!(!bench.csv().exists(), "planning writes nothing");
+}

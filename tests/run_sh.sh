@@ -1,0 +1,228 @@
+#!/usr/bin/env bash
+# run.sh itself, on real servers: what it leaves behind, whatever ends it, and what it refuses.
+# Called by `./run.sh test`; alone, it wants `./run.sh setup` first. Nothing sleeps and then asserts: what is
+# awaited has a deadline.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+unset TIGERBEETLE TIGERBEETLE_ADDRESS REDIS_URL DATABASE_URL
+
+scratch=$(mktemp -d)   # all that belongs to a run of run.sh, so that its processes are known by it
+beside=$(mktemp -d)    # servers that are none of its business
+chmod 755 "$scratch"
+csv=$scratch/results.csv
+passed=0 failed=0
+bystanders=()
+
+trap end EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+end() {
+  local pid
+  for pid in "${bystanders[@]}" $(jobs -p); do kill -KILL "$pid" 2>/dev/null; done
+  rm -rf "$scratch" "$beside"
+}
+
+check() {
+  rm -rf "$csv" "$scratch/data"
+  if "${@:2}"; then
+    passed=$((passed + 1))
+    echo "ok    $1"
+  else
+    failed=$((failed + 1))
+    echo "FAIL  $1"
+    tail -n 15 "$scratch/stderr"
+  fi
+}
+
+# within SECONDS COMMAND...
+within() {
+  local deadline=$((SECONDS + $1))
+  until "${@:2}"; do
+    ((SECONDS < deadline)) || return 1
+    sleep 0.05
+  done
+}
+
+# Pids of whatever a run has started: it works in the scratch folder, or names it.
+ours() {
+  local process
+  for process in /proc/[0-9]*; do
+    { [[ $(readlink "$process/cwd") == "$scratch"* || $(tr '\0' ' ' <"$process/cmdline") == *"$scratch"* ]]; } 2>/dev/null &&
+      echo "${process#/proc/}"
+  done
+}
+
+none_of_ours() { [[ -z $(ours) ]]; }
+nothing_left() { within 10 none_of_ours && ! compgen -G "$scratch/data*/ledger-bench-*" >/dev/null; }
+rows() { [[ $(grep -c ',seed,basic,' "$csv") == "$1" ]]; }
+told() { grep -Eq -- "$1" "$scratch/stderr"; }
+measuring() { grep -aq "ledger-bench.run.*$scratch" /proc/[0-9]*/cmdline 2>/dev/null; }
+# exits STATUS COMMAND...
+exits() {
+  local status=0
+  "${@:2}" || status=$?
+  [[ $status == "$1" ]] || { echo "exit status $status, not $1" >>"$scratch/stderr" && return 1; }
+}
+
+# A run of one short sample a system, with any further flags.
+run() {
+  ./run.sh --quick --suite seed --benchmark basic --ops 200 --csv "$csv" --data "$scratch/data" "$@" \
+    >"$scratch/stdout" 2>"$scratch/stderr"
+}
+
+# A long run in the background, $pid, in a process group of its own, as a terminal's would be; back when it measures.
+run_long() {
+  set -m
+  ./run.sh --suite seed --benchmark basic --time 60s --csv "$csv" --data "$scratch/data" "$@" \
+    >"$scratch/stdout" 2>"$scratch/stderr" &
+  pid=$!
+  set +m
+  within 60 measuring
+}
+
+# bystander PORT: a server that was there before us; where the port is taken already, so much the better.
+bystander() {
+  redis-server --port "$1" --bind 127.0.0.1 --save '' --dir "$beside" >/dev/null 2>&1 &
+  bystanders+=("$!")
+  disown
+}
+
+bystander_answers() {
+  (exec 3<>"/dev/tcp/127.0.0.1/$1" && echo PING >&3 && read -r -t 5 answer <&3 && [[ $answer == +PONG* ]]) 2>/dev/null
+}
+
+all_three_systems() {
+  exits 0 run && rows 3 && [[ $(grep -c . "$scratch/stdout") -ge 3 ]] && nothing_left
+}
+
+in_a_folder_closed_to_others() {
+  mkdir -m 700 "$scratch/closed"
+  exits 0 run --system postgres --data "$scratch/closed/data" && rows 1 && nothing_left
+}
+
+closed_folder_without_the_right() {
+  setpriv --inh-caps=-dac_read_search --bounding-set=-dac_read_search true 2>/dev/null || return 0
+  exits 1 setpriv --inh-caps=-dac_read_search --bounding-set=-dac_read_search "$BASH" -c "$(declare -f run)
+    csv=$csv scratch=$scratch; run --system postgres --data $scratch/closed/data" &&
+    told 'cannot enter .*--data' && nothing_left
+}
+
+a_second_run_is_refused() {
+  run_long --system redis && exits 1 ./run.sh --quick 2>"$scratch/stderr" && told "in use by .*pid $pid"
+  local refused=$?
+  kill -TERM "$pid"
+  exits 143 wait "$pid" && ((refused == 0))
+}
+
+secrets_stay_secret() {
+  local conf=$scratch/data/ledger-bench-redis/redis.conf password kept=0
+  run_long --system redis
+  password=$(sed -n 's/^requirepass //p' "$conf")
+  [[ ${#password} -ge 32 && $(stat -c %a "$conf" "$(dirname "$conf")") == $'600\n700' ]] || kept=1
+  # The pattern by a pipe, or grep would find itself.
+  ! grep -aqf <(echo "$password") /proc/[0-9]*/cmdline 2>/dev/null || kept=1
+  kill -TERM "$pid"
+  exits 143 wait "$pid" && ((kept == 0))
+}
+
+# ended_by STATUS KILL-ARGUMENT... (PID stands for the run's)
+ended_by() {
+  run_long --system "$2" && kill "${@:3:1}" -- "${4//PID/$pid}" && exits "$1" wait "$pid" && nothing_left
+}
+
+a_second_signal_changes_nothing() {
+  run_long --system postgres && kill -TERM "$pid" && kill -INT "$pid" && kill -HUP "$pid"
+  exits 143 wait "$pid" && nothing_left
+}
+
+closed_terminal() {
+  set -m
+  ./run.sh --suite seed --benchmark basic --system redis --time 60s --csv "$csv" --data "$scratch/data" \
+    > >(exit) 2>&1 &
+  pid=$!
+  set +m
+  within 60 measuring && kill -HUP "$pid"
+  exits 129 wait "$pid" && nothing_left
+}
+
+killed_outright() {
+  run_long --system "$1" && kill -KILL "$pid"
+  wait "$pid" 2>/dev/null
+  within 10 none_of_ours && exits 0 run --system "$1" && rows 1 && nothing_left
+}
+
+# Field 22 of /proc/PID/stat; the name of a sleep holds no space.
+left_by() { echo "$1 $2 $(($(cut -d' ' -f22 "/proc/$2/stat") + $3)) $(</proc/sys/kernel/random/boot_id)"; }
+
+only_what_a_dead_run_left_is_ended() {
+  sleep 300 & local left=$!
+  sleep 300 & local other=$!
+  { left_by redis "$left" 0 && left_by redis "$other" 1; } >target/servers.pids
+  exits 2 run --no-such-flag && ! kill -0 "$left" 2>/dev/null && kill -0 "$other"
+  local status=$?
+  kill "$other"
+  return "$status"
+}
+
+a_dead_server_fails_one_sample() {
+  run_long --system redis --rounds 2 --time 2s
+  kill -KILL "$(pgrep -f 'redis-server 127.0.0.1:[23]....$' | while read -r server; do
+    [[ $(readlink "/proc/$server/cwd") != "$scratch"* ]] || echo "$server"
+  done)"
+  exits 1 wait "$pid" && told 'server died' && [[ $(grep -c ',seed,basic,redis,.*,yes,' "$csv") == 1 ]] && nothing_left
+}
+
+refused() { # PATTERN FLAG...
+  exits 2 run "${@:2}" && told "$1" && [[ ! -e $csv && ! -e $scratch/data ]] && nothing_left
+}
+
+memory_is_no_disk() {
+  [[ $(stat -f -c %T /dev/shm) == tmpfs ]] || return 0
+  refused tmpfs --data "/dev/shm/${scratch##*/}" && [[ ! -e /dev/shm/${scratch##*/} ]]
+}
+
+an_older_server() {
+  printf '#!/bin/sh\necho "TigerBeetle version 0.16.1+abc"\n' >"$beside/tigerbeetle"
+  chmod 755 "$beside/tigerbeetle"
+  TIGERBEETLE=$beside/tigerbeetle refused '0\.16\.1, older than .* 0\.' --system tigerbeetle
+}
+
+the_user_s_own_server() {
+  REDIS_URL=redis://127.0.0.1:$1/ exits 0 run --system redis && rows 1 && nothing_left && bystander_answers "$1"
+}
+
+bystanders_unharmed() {
+  local port
+  for port in "$@"; do bystander_answers "$port" || return 1; done
+}
+
+for port in 3000 5432 6379 17171; do bystander "$port"; done
+within 10 bystanders_unharmed 17171 || exit 1
+
+check 'all three systems, beside servers on their usual ports' all_three_systems
+if ((EUID == 0)); then
+  check 'PostgreSQL in a folder that its user cannot enter' in_a_folder_closed_to_others
+  check 'the same without the right to enter it' closed_folder_without_the_right
+fi
+check 'a second run in this checkout is refused by name' a_second_run_is_refused
+check 'passwords are in no command line and in no open file' secrets_stay_secret
+check 'Ctrl-C, TigerBeetle' ended_by 130 tigerbeetle -INT -PID
+check 'Ctrl-C, PostgreSQL' ended_by 130 postgres -INT -PID
+check 'TERM to run.sh alone' ended_by 143 redis -TERM PID
+check 'a second and a third signal' a_second_signal_changes_nothing
+check 'a closed terminal' closed_terminal
+check 'kill -9, TigerBeetle' killed_outright tigerbeetle
+check 'kill -9, Redis' killed_outright redis
+check 'kill -9, PostgreSQL' killed_outright postgres
+check 'only what a dead run left is ended' only_what_a_dead_run_left_is_ended
+check 'a server that dies fails its sample, not the next' a_dead_server_fails_one_sample
+check 'an unknown flag' refused '--rounds' --round 3
+check 'data in memory' memory_is_no_disk
+check 'a server older than the client' an_older_server
+check 'a server of the user is used and left alone' the_user_s_own_server 17171
+REDIS_URL=redis://127.0.0.1:1/ check 'an unreachable server' refused '127\.0\.0\.1:1' --system redis
+check 'the servers beside are unharmed' bystanders_unharmed 17171
+
+echo "$passed passed, $failed failed"
+((failed == 0))

@@ -1,0 +1,120 @@
+//! The three real servers, named by the environment: `./run.sh test` starts them.
+
+mod common;
+
+use std::{net::TcpListener, time::Duration};
+
+use common::{Bench, stderr};
+use ledger_bench::ledger::{self, System};
+
+/// Requests of one op as the predecessor sent them, in the order of [`BENCHMARKS`]; a batch is of 5.
+const REQUESTS: [(System, [u64; 4]); 3] = [
+    (System::Tigerbeetle, [2, 5, 2, 1]),
+    (System::Redis, [3, 3, 3, 1]),
+    (System::Postgres, [6, 10, 5 + 3, 4]),
+];
+const BENCHMARKS: [&str; 4] = ["basic", "two_phase", "basic_batch", "basic_parallel"];
+
+#[test]
+fn every_system_passes_its_checks_with_the_predecessor_s_requests() {
+    let bench = Bench::new();
+    for line in bench.plan("--rounds 1 --warmup 10ms --ops 40 --batch 5 --clients 4") {
+        let output = bench.sample(&line, &[]).output().expect("it runs");
+        assert!(output.status.success(), "{line}: {}", stderr(&output));
+    }
+    let rows = bench.rows();
+    assert_eq!(rows.len(), 12);
+    for (system, requests) in REQUESTS {
+        for (benchmark, requests) in BENCHMARKS.into_iter().zip(requests) {
+            let row = rows
+                .iter()
+                .find(|row| row.system == system.name() && row.benchmark == benchmark)
+                .expect("one row a case");
+            assert!(row.is_verified(), "{system} {benchmark}: {}", row.warnings);
+            assert_eq!((row.ops, row.requests), (Some(40), Some(40 * requests)), "{system} {benchmark}");
+            assert!(!row.server_version.is_empty() && !row.client_version.is_empty(), "{row:?}");
+            assert!(!row.server_settings.is_empty() && row.replicas == Some(1), "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn only_our_own_keys_and_schema_are_touched() {
+    let url = System::Redis.address().expect("REDIS_URL");
+    let mut redis = redis::Client::open(url).expect("a url").get_connection().expect("redis");
+    redis::cmd("SET").arg("somebody:else").arg("kept").exec(&mut redis).expect("set");
+    let mut server = ledger::connect(System::Redis, Duration::from_secs(30)).expect("redis");
+    assert!(!server.prepare().expect("prepared"), "a key of somebody else's is noticed");
+    server.clean_up().expect("cleaned");
+    let keys: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut redis).expect("keys");
+    redis::cmd("DEL").arg("somebody:else").exec(&mut redis).expect("del");
+    assert_eq!(keys, ["somebody:else"]);
+}
+
+#[test]
+fn a_schema_of_somebody_else_s_is_not_dropped() {
+    let url = System::Postgres.address().expect("DATABASE_URL");
+    // A database of its own, as the other tests use the schema of this name in the shared one.
+    let mut admin = postgres::Client::connect(&url, postgres::NoTls).expect("postgres");
+    admin.batch_execute("DROP DATABASE IF EXISTS somebody_s").expect("dropped");
+    admin.batch_execute("CREATE DATABASE somebody_s").expect("created");
+    let (server, _) = url.rsplit_once('/').expect("a database in the address");
+    let url = format!("{server}/somebody_s");
+    let mut theirs = postgres::Client::connect(&url, postgres::NoTls).expect("postgres");
+    theirs.batch_execute("CREATE SCHEMA ledger_bench; CREATE TABLE ledger_bench.gold (x INT)").expect("made");
+
+    let bench = Bench::new();
+    let line = bench.plan("--system postgres --benchmark basic --ops 1 --rounds 1").remove(0);
+    let output = bench.sample(&line, &[]).env("DATABASE_URL", &url).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("was not made by this program"), "{}", stderr(&output));
+    let kept = theirs.query_one("SELECT count(*) FROM ledger_bench.gold", &[]).expect("still there");
+    assert_eq!(kept.get::<_, i64>(0), 0);
+    drop(theirs);
+    admin.batch_execute("DROP DATABASE somebody_s").expect("dropped");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    // A port that was free a moment ago, and one that accepts and never answers.
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port");
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let silent_address = silent.local_addr().expect("bound");
+    let bench = Bench::new();
+    for address in [free, silent_address] {
+        let servers = [
+            ("tigerbeetle", "TIGERBEETLE_ADDRESS", address.to_string()),
+            ("redis", "REDIS_URL", format!("redis://:secret@{address}/")),
+            ("postgres", "DATABASE_URL", format!("postgresql://me:secret@{address}/x")),
+        ];
+        for (system, variable, url) in servers {
+            let flags = format!("--system {system} --benchmark basic --ops 1 --rounds 1 --timeout 300ms");
+            let line = bench.plan(&flags).remove(0);
+            let mut sample = bench.sample(&line, &[]);
+            let mut ping = bench.command(&["ping", system, "--timeout", "300ms"]);
+            for command in [&mut sample, &mut ping] {
+                let output = command.env(variable, &url).output().expect("it runs");
+                let told = stderr(&output);
+                assert_eq!(output.status.code(), Some(1), "{system}: {told}");
+                assert!(told.contains(system) && told.contains(&address.to_string()), "{told}");
+                assert!(!told.contains("secret") && told.lines().count() == 1, "{told}");
+            }
+        }
+    }
+    assert!(!bench.csv().exists(), "what was not measured has no row");
+}
+
+#[test]
+fn an_address_that_is_none_is_wrong_input() {
+    let bench = Bench::new();
+    let addresses = [
+        ("tigerbeetle", "TIGERBEETLE_ADDRESS", "not an address"),
+        ("redis", "REDIS_URL", "http://x"),
+        ("postgres", "DATABASE_URL", "not an address"),
+    ];
+    for (system, variable, url) in addresses {
+        let output = bench.command(&["ping", system]).env(variable, url).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(variable), "{}", stderr(&output));
+    }
+}
