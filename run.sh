@@ -3,6 +3,7 @@
 # The binary knows nothing of processes and this file computes no number. `./run.sh help` tells how to use it.
 #
 # Order of this file: processes, tools, servers (finding, running), the commands, the end.
+# shellcheck disable=SC2317 # functions are called by composed names too: start_$system
 set -euo pipefail
 
 readonly ZIG=0.14.1            # the version that TigerBeetle's build.zig is written for
@@ -18,6 +19,7 @@ readonly -A stop_signals=([tigerbeetle]=KILL [redis]=KILL [postgres]='INT QUIT K
 declare -A foreign=([memory]=yes) # systems without a server of ours: the user's is neither started nor reset
 declare -A running=()    # system -> identity of our server's process
 data=                    # the folder on the disk that is measured, once it is ours
+child=                   # what `child` waits for
 half_made=               # what a broken-off build or fetch would leave in the cache
 
 usage() {
@@ -42,6 +44,7 @@ main() {
     test) begin; run_tests ;;
     *) begin; run "$@" ;;
   esac
+  exit # here, as bash would read on in a file that somebody may meanwhile have edited
 }
 
 # Everything is relative to the checkout, where cargo finds .cargo/config.toml.
@@ -91,8 +94,12 @@ spawn() {
 
 # Runs a command to its end, as if in the foreground. on_exit ends it when a signal comes first.
 child() {
+  local status=0
   spawn KILL -- "$@" </dev/null
-  wait "$spawned"
+  child=$spawned
+  wait "$child" || status=$?
+  child=
+  return "$status"
 }
 
 # What tells a process from a later one of the same pid: pid, start time, boot. Nothing where it has ended.
@@ -309,7 +316,7 @@ install_quietly() {
     [ ! -e "$policy.ledger-bench" ] || mv -T "$policy.ledger-bench" "$policy"
   }
   for service in redis-server postgresql; do
-    ! is_enabled $service >/dev/null || enabled="$enabled $service "
+    ! is_enabled "$service" >/dev/null || enabled="$enabled $service "
   done
   [ ! -e "$policy.ledger-bench" ] || put_back # of an installation that was killed
   trap put_back EXIT
@@ -323,8 +330,8 @@ install_quietly() {
   apt-get install --yes --no-install-recommends "$@"
   for service in redis-server postgresql; do
     [[ $enabled == *" $service "* || ! -e /etc/init.d/$service ]] || {
-      update-rc.d $service disable
-      systemctl disable $service || true # some have no systemd
+      update-rc.d "$service" disable
+      systemctl disable "$service" || true # some have no systemd
     }
   done
 }
@@ -367,11 +374,14 @@ start() {
 
 # await SYSTEM PID: until it answers or has died.
 await() {
-  local ping status=0
-  spawn KILL -- "$bin" ping "$1" --timeout 60s </dev/null
+  local ping status=0 log=$root/target/logs/ping.log # TigerBeetle's client complains there of every attempt
+  spawn KILL -- "$bin" ping "$1" --timeout 60s </dev/null 2>"$log"
   ping=$spawned
   wait -n "$2" "$ping" || status=$?
-  alive "${running[$1]}" && return "$status"
+  if alive "${running[$1]}"; then
+    ((status == 0)) || tail -n 1 "$log" >&2
+    return "$status"
+  fi
   end_process child "$(identity "$ping")"
   return 1
 }
@@ -543,6 +553,8 @@ on_exit() {
   local status=$? system pid
   trap '' HUP INT PIPE TERM # a second signal must not cut this short
   set +e
+  # What measures goes first, or it would record that its server failed.
+  [[ -z $child ]] || end_process child "$(identity "$child")"
   for system in "${!running[@]}"; do stop "$system"; done
   for pid in $(jobs -p); do end_process child "$(identity "$pid")"; done
   [[ -z $half_made ]] || rm -rf "$half_made"
@@ -555,4 +567,3 @@ on_exit() {
 }
 
 main "$@"
-exit # and nothing that an editor has meanwhile put behind

@@ -10,6 +10,7 @@ scratch=$(mktemp -d)   # all that belongs to a run of run.sh, so that its proces
 beside=$(mktemp -d)    # servers that are none of its business
 chmod 755 "$scratch"
 csv=$scratch/results.csv
+data=$scratch/data
 passed=0 failed=0
 bystanders=()
 
@@ -24,10 +25,12 @@ end() {
 }
 
 check() {
-  rm -rf "$csv" "$scratch/data"
+  local start=$SECONDS
+  rm -rf "$csv" "$data"
+  : >"$scratch/stderr"
   if "${@:2}"; then
     passed=$((passed + 1))
-    echo "ok    $1"
+    echo "ok    $1 ($((SECONDS - start)) s)"
   else
     failed=$((failed + 1))
     echo "FAIL  $1"
@@ -46,11 +49,10 @@ within() {
 
 # Pids of whatever a run has started: it works in the scratch folder, or names it.
 ours() {
-  local process
-  for process in /proc/[0-9]*; do
-    { [[ $(readlink "$process/cwd") == "$scratch"* || $(tr '\0' ' ' <"$process/cmdline") == *"$scratch"* ]]; } 2>/dev/null &&
-      echo "${process#/proc/}"
-  done
+  {
+    grep -alF "$scratch" /proc/[0-9]*/cmdline
+    find /proc/[0-9]*/cwd -maxdepth 0 -lname "$scratch*"
+  } 2>/dev/null | cut -d/ -f3
 }
 
 none_of_ours() { [[ -z $(ours) ]]; }
@@ -67,14 +69,14 @@ exits() {
 
 # A run of one short sample a system, with any further flags.
 run() {
-  ./run.sh --quick --suite seed --benchmark basic --ops 200 --csv "$csv" --data "$scratch/data" "$@" \
+  ./run.sh --quick --suite seed --benchmark basic --ops 200 --csv "$csv" --data "$data" "$@" \
     >"$scratch/stdout" 2>"$scratch/stderr"
 }
 
 # A long run in the background, $pid, in a process group of its own, as a terminal's would be; back when it measures.
 run_long() {
   set -m
-  ./run.sh --suite seed --benchmark basic --time 60s --csv "$csv" --data "$scratch/data" "$@" \
+  ./run.sh --suite seed --benchmark basic --time "${time:-60s}" --csv "$csv" --data "$data" "$@" \
     >"$scratch/stdout" 2>"$scratch/stderr" &
   pid=$!
   set +m
@@ -98,13 +100,13 @@ all_three_systems() {
 
 in_a_folder_closed_to_others() {
   mkdir -m 700 "$scratch/closed"
-  exits 0 run --system postgres --data "$scratch/closed/data" && rows 1 && nothing_left
+  data=$scratch/closed/data exits 0 run --system postgres && rows 1 && nothing_left
 }
 
 closed_folder_without_the_right() {
   setpriv --inh-caps=-dac_read_search --bounding-set=-dac_read_search true 2>/dev/null || return 0
   exits 1 setpriv --inh-caps=-dac_read_search --bounding-set=-dac_read_search "$BASH" -c "$(declare -f run)
-    csv=$csv scratch=$scratch; run --system postgres --data $scratch/closed/data" &&
+    csv=$csv scratch=$scratch data=$scratch/closed/data; run --system postgres" &&
     told 'cannot enter .*--data' && nothing_left
 }
 
@@ -116,7 +118,7 @@ a_second_run_is_refused() {
 }
 
 secrets_stay_secret() {
-  local conf=$scratch/data/ledger-bench-redis/redis.conf password kept=0
+  local conf=$data/ledger-bench-redis/redis.conf password kept=0
   run_long --system redis
   password=$(sed -n 's/^requirepass //p' "$conf")
   [[ ${#password} -ge 32 && $(stat -c %a "$conf" "$(dirname "$conf")") == $'600\n700' ]] || kept=1
@@ -137,13 +139,11 @@ a_second_signal_changes_nothing() {
 }
 
 closed_terminal() {
-  set -m
-  ./run.sh --suite seed --benchmark basic --system redis --time 60s --csv "$csv" --data "$scratch/data" \
-    > >(exit) 2>&1 &
-  pid=$!
-  set +m
-  within 60 measuring && kill -HUP "$pid"
-  exits 129 wait "$pid" && nothing_left
+  script --quiet --command "./run.sh --suite seed --benchmark basic --system redis --time 60s --csv $csv --data $data" \
+    /dev/null >/dev/null 2>&1 &
+  local terminal=$!
+  disown
+  within 60 measuring && kill -KILL "$terminal" && nothing_left
 }
 
 killed_outright() {
@@ -156,8 +156,11 @@ killed_outright() {
 left_by() { echo "$1 $2 $(($(cut -d' ' -f22 "/proc/$2/stat") + $3)) $(</proc/sys/kernel/random/boot_id)"; }
 
 only_what_a_dead_run_left_is_ended() {
-  sleep 300 & local left=$!
-  sleep 300 & local other=$!
+  local left other
+  sleep 300 & left=$!
+  disown
+  sleep 300 & other=$!
+  disown
   { left_by redis "$left" 0 && left_by redis "$other" 1; } >target/servers.pids
   exits 2 run --no-such-flag && ! kill -0 "$left" 2>/dev/null && kill -0 "$other"
   local status=$?
@@ -166,20 +169,18 @@ only_what_a_dead_run_left_is_ended() {
 }
 
 a_dead_server_fails_one_sample() {
-  run_long --system redis --rounds 2 --time 2s
-  kill -KILL "$(pgrep -f 'redis-server 127.0.0.1:[23]....$' | while read -r server; do
-    [[ $(readlink "/proc/$server/cwd") != "$scratch"* ]] || echo "$server"
-  done)"
+  time=2s run_long --system redis --rounds 2
+  kill -KILL "$(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$data/ledger-bench-redis/*" 2>/dev/null | cut -d/ -f3)"
   exits 1 wait "$pid" && told 'server died' && [[ $(grep -c ',seed,basic,redis,.*,yes,' "$csv") == 1 ]] && nothing_left
 }
 
 refused() { # PATTERN FLAG...
-  exits 2 run "${@:2}" && told "$1" && [[ ! -e $csv && ! -e $scratch/data ]] && nothing_left
+  exits 2 run "${@:2}" && told "$1" && [[ ! -e $csv && ! -e $data ]] && nothing_left
 }
 
 memory_is_no_disk() {
   [[ $(stat -f -c %T /dev/shm) == tmpfs ]] || return 0
-  refused tmpfs --data "/dev/shm/${scratch##*/}" && [[ ! -e /dev/shm/${scratch##*/} ]]
+  data=/dev/shm/${scratch##*/} refused tmpfs
 }
 
 an_older_server() {

@@ -1,9 +1,12 @@
 //! The predecessor's requests to Redis: plain counters under keys of their own.
 
 use anyhow::{Context, Result};
-use redis::{Connection, ConnectionLike, FromRedisValue, Pipeline, Value};
+use redis::{Cmd, Connection, ConnectionLike, FromRedisValue, Value};
 
 use crate::ledger::{Account, SeedLedger, TransferKind};
+
+const MULTI: &[u8] = b"*1\r\n$5\r\nMULTI\r\n";
+const EXEC: &[u8] = b"*1\r\n$4\r\nEXEC\r\n";
 
 const BALANCES: [&str; 2] = ["ledger_bench:a:balance", "ledger_bench:b:balance"];
 
@@ -42,34 +45,52 @@ pub fn create_accounts(connection: &mut Connection) -> Result<()> {
 /// One connection.
 pub struct Client {
     connection: Connection,
+    /// The bytes of the transaction that is being built; kept, so that they are allocated once.
+    request: Vec<u8>,
     requests: u64,
 }
 
 impl Client {
     pub fn new(connection: Connection) -> Self {
-        Self { connection, requests: 0 }
+        Self { connection, request: Vec::new(), requests: 0 }
     }
 
-    /// One pipelined MULTI ... EXEC: every command must have returned a number.
-    fn transaction(&mut self, pipe: &Pipeline) -> Result<()> {
+    /// One pipelined MULTI, the commands `times` over, EXEC: every command must have returned a
+    /// number.
+    fn transaction(&mut self, commands: &[Cmd], times: usize) -> Result<()> {
+        let packed: Vec<u8> = commands.iter().flat_map(Cmd::get_packed_command).collect();
+        self.request.clear();
+        self.request.extend_from_slice(MULTI);
+        for _ in 0..times {
+            self.request.extend_from_slice(&packed);
+        }
+        self.request.extend_from_slice(EXEC);
+
         self.requests += 1;
-        let replies: Vec<i64> = pipe.query(&mut self.connection)?;
-        let sent = pipe.len();
-        anyhow::ensure!(replies.len() == sent, "{} of {sent} commands were executed", replies.len());
+        let queued = commands.len() * times;
+        // Before the reply to EXEC stand one to MULTI and one to each command that was queued.
+        let replies = self.connection.req_packed_commands(&self.request, 1 + queued, 1)?;
+        let Some(Value::Array(numbers)) = replies.first() else {
+            anyhow::bail!("EXEC was answered by {replies:?}");
+        };
+        let executed = numbers.iter().filter(|value| matches!(value, Value::Int(_))).count();
+        anyhow::ensure!(executed == queued, "{executed} of {queued} commands were executed");
         Ok(())
     }
 
-    fn command<T: FromRedisValue>(&mut self, command: &redis::Cmd) -> Result<T> {
+    fn command<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T> {
         self.requests += 1;
         let value: Value = self.connection.req_command(command)?;
         Ok(T::from_redis_value(value.extract_error()?)?)
     }
 }
 
-fn add_transfer(pipe: &mut Pipeline, amount: u32) {
-    let [debit, credit] = BALANCES;
-    pipe.cmd("DECRBY").arg(debit).arg(amount);
-    pipe.cmd("INCRBY").arg(credit).arg(amount);
+fn add(key: &str, amount: u32) -> Cmd {
+    redis::cmd("INCRBY").arg(key).arg(amount).take()
+}
+
+fn subtract(key: &str, amount: u32) -> Cmd {
+    redis::cmd("DECRBY").arg(key).arg(amount).take()
 }
 
 impl SeedLedger for Client {
@@ -82,12 +103,8 @@ impl SeedLedger for Client {
     }
 
     fn transfer_batch(&mut self, amount: u32, count: u32) -> Result<()> {
-        let mut pipe = redis::pipe();
-        pipe.atomic();
-        for _ in 0..count {
-            add_transfer(&mut pipe, amount);
-        }
-        self.transaction(&pipe)
+        let [debit, credit] = BALANCES;
+        self.transaction(&[subtract(debit, amount), add(credit, amount)], count as usize)
     }
 
     fn balances(&mut self) -> Result<[i64; 2]> {
@@ -99,28 +116,25 @@ impl SeedLedger for Client {
     }
 
     fn hold(&mut self, amount: u32) -> Result<()> {
-        let mut pipe = redis::pipe();
-        pipe.atomic();
-        pipe.cmd("INCRBY").arg(sums(0)[DEBITS_PENDING]).arg(amount);
-        pipe.cmd("INCRBY").arg(sums(1)[CREDITS_PENDING]).arg(amount);
-        self.transaction(&pipe)
+        let pending = [add(sums(0)[DEBITS_PENDING], amount), add(sums(1)[CREDITS_PENDING], amount)];
+        self.transaction(&pending, 1)
     }
 
     fn post(&mut self, amount: u32) -> Result<()> {
-        let mut pipe = redis::pipe();
-        pipe.atomic();
-        pipe.cmd("DECRBY").arg(sums(0)[DEBITS_PENDING]).arg(amount);
-        pipe.cmd("DECRBY").arg(sums(1)[CREDITS_PENDING]).arg(amount);
-        pipe.cmd("INCRBY").arg(sums(0)[DEBITS_POSTED]).arg(amount);
-        pipe.cmd("INCRBY").arg(sums(1)[CREDITS_POSTED]).arg(amount);
-        self.transaction(&pipe)
+        let posted = [
+            subtract(sums(0)[DEBITS_PENDING], amount),
+            subtract(sums(1)[CREDITS_PENDING], amount),
+            add(sums(0)[DEBITS_POSTED], amount),
+            add(sums(1)[CREDITS_POSTED], amount),
+        ];
+        self.transaction(&posted, 1)
     }
 
     fn accounts(&mut self) -> Result<[Account; 2]> {
         let mut command = redis::cmd("MGET");
         command.arg(&sums(0)).arg(&sums(1));
         let values: Vec<i64> = self.command(&command)?;
-        let [a, b]: [[i64; 4]; 2] = bytes_of(&values).context("MGET of 8 counters")?;
+        let [a, b]: [[i64; 4]; 2] = two_fours(&values).context("MGET of 8 counters")?;
         Ok([a, b].map(|sums| Account {
             debits_pending: sums[DEBITS_PENDING],
             debits_posted: sums[DEBITS_POSTED],
@@ -142,7 +156,7 @@ impl SeedLedger for Client {
     }
 }
 
-fn bytes_of(values: &[i64]) -> Option<[[i64; 4]; 2]> {
+fn two_fours(values: &[i64]) -> Option<[[i64; 4]; 2]> {
     let (a, b) = values.split_at_checked(4)?;
     Some([a.try_into().ok()?, b.try_into().ok()?])
 }
