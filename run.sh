@@ -251,7 +251,7 @@ find_postgres() {
   postgres_bin=${postgres_bin#* }
 }
 
-# As new as the client that cargo builds, or newer.
+# $TIGERBEETLE, as new as the client that cargo builds or newer. The binary asks it for its version, for the rows.
 find_tigerbeetle() {
   local wanted version
   [[ $(cat /proc/sys/kernel/io_uring_disabled 2>/dev/null) != 2 ]] ||
@@ -259,11 +259,10 @@ find_tigerbeetle() {
   wanted=$(sed -n '/^name = "tigerbeetle-unofficial-sys"$/{n;s/.*+\([0-9.]*\)"$/\1/p}' Cargo.lock)
   if [[ -z ${TIGERBEETLE:-} ]]; then
     cached "tigerbeetle-$wanted" build_tigerbeetle "$wanted"
-    tigerbeetle=$made/tigerbeetle
+    export TIGERBEETLE=$made/tigerbeetle
     return
   fi
-  tigerbeetle=$TIGERBEETLE
-  version=$("$tigerbeetle" version 2>/dev/null | sed -n 's/^TigerBeetle version \([0-9.]*\).*/\1/p') || true
+  version=$("$TIGERBEETLE" version 2>/dev/null | sed -n 's/^TigerBeetle version \([0-9.]*\).*/\1/p') || true
   [[ -n $version ]] || die 2 "TIGERBEETLE=$TIGERBEETLE does not run and tell its version"
   printf '%s\n' "$wanted" "$version" | sort --check=quiet --version-sort ||
     die 2 "TIGERBEETLE=$TIGERBEETLE is $version, older than the client, which is $wanted"
@@ -393,9 +392,9 @@ stop() {
 
 start_tigerbeetle() {
   remove_tigerbeetle_file "$1"
-  child "$tigerbeetle" format --cluster=0 --replica=0 --replica-count=1 "$1/0_0.tigerbeetle" >"$2" 2>&1 ||
+  child "$TIGERBEETLE" format --cluster=0 --replica=0 --replica-count=1 "$1/0_0.tigerbeetle" >"$2" 2>&1 ||
     fail "$2" "TigerBeetle could not format its file in $1"
-  spawn KILL -- "$tigerbeetle" start --addresses="127.0.0.1:$port" "$1/0_0.tigerbeetle" >>"$2" 2>&1 </dev/null
+  spawn KILL -- "$TIGERBEETLE" start --addresses="127.0.0.1:$port" "$1/0_0.tigerbeetle" >>"$2" 2>&1 </dev/null
   export TIGERBEETLE_ADDRESS=127.0.0.1:$port
 }
 
@@ -445,9 +444,9 @@ choose_postgres_user() {
   id "$name" >/dev/null 2>&1 || name=nobody
   chown "$name:" "$1"
   postgres_user=(--reuid="$name" --regid="$(id -g "$name")" --init-groups)
-  setpriv "${postgres_user[@]}" test -w "$1" && return
+  setpriv "${postgres_user[@]}" env --chdir="$1" true 2>/dev/null && return
   postgres_user+=(--inh-caps=+dac_read_search --ambient-caps=+dac_read_search)
-  setpriv "${postgres_user[@]}" test -w "$1" ||
+  setpriv "${postgres_user[@]}" env --chdir="$1" true 2>/dev/null ||
     die 1 "the user $name, as whom PostgreSQL runs, cannot enter $1: name another folder by --data DIR"
 }
 
@@ -533,7 +532,7 @@ run_tests() {
   find_servers tigerbeetle redis postgres
   prepare_servers "$root/target/servers-test" tigerbeetle redis postgres
   for system in tigerbeetle redis postgres; do start "$system"; done
-  check cargo test --release --locked --features servers
+  check cargo test --release --locked --features servers --test servers
   for system in tigerbeetle redis postgres; do stop "$system"; done
   unset "${address[@]}"
   exec 9>&- # tests/run_sh.sh runs run.sh in this checkout
