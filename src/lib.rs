@@ -4,8 +4,6 @@
 //! `flags -> Plan [SampleSpec] -> Sample -> Summary -> Measurement (one CSV row) -> report`.
 //! The binary starts no server; `run.sh` computes no number.
 
-#![forbid(unsafe_code)]
-
 pub mod cli;
 pub mod command;
 pub mod error;

@@ -1,7 +1,5 @@
 //! Parses the command line, dispatches, and turns the outcome into an exit status.
 
-#![forbid(unsafe_code)]
-
 use std::process::ExitCode;
 
 use ledger_bench::{cli, command, error};

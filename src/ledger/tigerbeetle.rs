@@ -15,6 +15,8 @@ use ids::Ids;
 use wait::Waiter;
 
 mod ids;
+#[expect(unsafe_code, reason = "a callback of the C client; see the file's head")]
+mod log;
 mod seed;
 mod wait;
 
@@ -36,6 +38,7 @@ pub struct Tigerbeetle {
 impl Tigerbeetle {
     /// Starts a client and asks for an account that does not exist.
     pub fn connect(address: &str, timeout: Duration) -> Result<Self> {
+        log::take();
         let client = tb::Client::new(CLUSTER, address).map_err(|error| match error.kind() {
             NewClientErrorKind::AddressInvalid | NewClientErrorKind::AddressLimitExceeded => {
                 bad_input(format!(
@@ -46,9 +49,9 @@ impl Tigerbeetle {
             _ => anyhow::anyhow!("tigerbeetle at {address}: starting a client: {error}"),
         })?;
         let waiter = Waiter::new(timeout);
-        waiter
-            .wait(client.lookup_accounts(vec![1]))?
-            .map_err(|error| send_error(error, address))
+        let answer = waiter.wait(client.lookup_accounts(vec![1]));
+        answer
+            .and_then(|found| found.map_err(send_error))
             .with_context(|| format!("tigerbeetle at {address}"))?;
         let ids = ids::Source::new();
         Ok(Self { address: address.to_owned(), client: Arc::new(client), waiter, ids, accounts: [0; 2] })
@@ -56,14 +59,14 @@ impl Tigerbeetle {
 }
 
 /// A server that is older than the client evicts it: that is the user's to mend.
-fn send_error(error: SendError, address: &str) -> anyhow::Error {
+fn send_error(error: SendError) -> anyhow::Error {
     match error.kind() {
         SendErrorKind::ClientReleaseTooHigh => bad_input(format!(
-            "tigerbeetle at {address}: the server is older than the client ({}): start a newer server",
+            "the server is older than the client ({}): start a newer server",
             client_version()
         )),
         SendErrorKind::ClientReleaseTooLow => bad_input(format!(
-            "tigerbeetle at {address}: the server no longer accepts the client ({}): start an older server",
+            "the server no longer accepts the client ({}): start an older server",
             client_version()
         )),
         _ => error.into(),

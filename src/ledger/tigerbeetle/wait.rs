@@ -10,6 +10,7 @@ use std::{
 
 use anyhow::Result;
 
+use super::log;
 use crate::watchdog;
 
 /// Set by the client's own thread when a reply is there.
@@ -68,7 +69,11 @@ impl Waiter {
                 return Ok(value);
             }
             if !self.signal.take(self.timeout) {
-                return Err(watchdog::no_reply(self.timeout));
+                let error = watchdog::no_reply(self.timeout);
+                return Err(match log::last_words() {
+                    Some(words) => anyhow::anyhow!("{error} The client's last words: {words}"),
+                    None => error,
+                });
             }
         }
     }
