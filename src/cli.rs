@@ -30,7 +30,12 @@ const BATCH_DEFAULT: u32 = 1_000;
 const BATCH_MAX: u32 = 8_189;
 const CLIENTS_MAX: u32 = 1_024;
 const ROUNDS_MAX: u32 = 1_000;
-const OPS_MAX: u64 = 1_000_000_000;
+/// A latency of 8 bytes is kept for each.
+const OPS_MAX: u64 = 100_000_000;
+/// 15 digits, as every number of a row.
+const SEED_MAX: u64 = 999_999_999_999_999;
+/// PostgreSQL's `max_connections` as shipped, less those for superusers and our own.
+const POSTGRES_CLIENTS_MAX: u32 = 96;
 const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// How fast TigerBeetle, Redis and PostgreSQL move money, on your own machine.
@@ -93,7 +98,7 @@ pub struct PlanArgs {
     #[arg(long)]
     pub quick: bool,
     /// Where every random choice starts, such as the order of the cases.
-    #[arg(long, default_value_t = 42)]
+    #[arg(long, default_value_t = 42, allow_hyphen_values = true, value_parser = number::<u64>(0, SEED_MAX))]
     pub seed: u64,
     /// The longest wait for one reply.
     #[arg(long, value_name = "DURATION", default_value = "30s", allow_hyphen_values = true, value_parser = duration)]
@@ -260,7 +265,7 @@ impl PlanArgs {
         let suites = distinct("--suite", &self.suite)?;
         let benchmarks = distinct_or("--benchmark", &self.benchmark, Benchmark::value_variants())?;
         let systems = distinct_or("--system", &self.system, &System::SERVERS)?;
-        let cores = machine::cores().min(CLIENTS_MAX);
+        let cores = machine::cores().min(POSTGRES_CLIENTS_MAX);
         let clients = distinct_or("--clients", &self.clients, &[cores])?;
         let batches = distinct_or("--batch", &self.batch, &[BATCH_DEFAULT])?;
         let taken = |flag: &str, given: bool, takes: fn(Benchmark) -> bool, by: &str| {
@@ -271,6 +276,10 @@ impl PlanArgs {
         };
         taken("--clients", !self.clients.is_empty(), Benchmark::takes_clients, "basic_parallel")?;
         taken("--batch", !self.batch.is_empty(), Benchmark::takes_batch, "basic_batch")?;
+
+        if benchmarks.iter().copied().any(Benchmark::takes_clients) {
+            self.check_clients(&clients, &systems)?;
+        }
 
         let one = [1];
         let mut cases = Vec::new();
@@ -286,6 +295,21 @@ impl PlanArgs {
             }
         }
         Ok(cases)
+    }
+
+    fn check_clients(&self, clients: &[u32], systems: &[System]) -> Result<()> {
+        let most = clients.iter().copied().max().unwrap_or(1);
+        if let Some(ops) = self.ops.filter(|&ops| ops < u64::from(most)) {
+            return Err(bad_input(format!("--ops {ops} leaves some of {most} clients without an op")));
+        }
+        let private_postgres = systems.contains(&System::Postgres) && env::var_os("DATABASE_URL").is_none();
+        if private_postgres && most > POSTGRES_CLIENTS_MAX {
+            return Err(bad_input(format!(
+                "--clients {most}: PostgreSQL as shipped takes {POSTGRES_CLIENTS_MAX} at most: \
+                 leave it out by --system, or name a server of your own by DATABASE_URL"
+            )));
+        }
+        Ok(())
     }
 
     fn settings(&self) -> Settings {
@@ -305,6 +329,7 @@ impl PlanArgs {
             seed: self.seed,
             timeout: self.timeout,
             host: self.host.clone(),
+            git_revision: machine::git_revision(),
         }
     }
 }
@@ -410,7 +435,7 @@ mod tests {
             ("--clients 0", "wants a whole number from 1 to 1024"),
             ("--clients -3", "wants a whole number from 1 to 1024"),
             ("--batch 8190", "wants a whole number from 1 to 8189"),
-            ("--ops 0", "wants a whole number from 1 to 1000000000"),
+            ("--ops 0", "wants a whole number from 1 to 100000000"),
             ("--time -1s", "wants a number with its unit"),
             ("--time 1", "wants a number with its unit"),
             ("--time 0", "wants a number with its unit"),
@@ -424,6 +449,9 @@ mod tests {
                 "--clients is for basic_parallel, which --benchmark leaves out",
             ),
             ("--benchmark basic --batch 2", "--batch is for basic_batch, which --benchmark leaves out"),
+            ("--ops 3 --clients 4", "--ops 3 leaves some of 4 clients without an op"),
+            ("--clients 97", "PostgreSQL as shipped takes 96 at most"),
+            ("--seed -1", "wants a whole number from 0 to 999999999999999"),
             ("extra", "unexpected argument 'extra'"),
         ];
         for (flags, told) in refusals {

@@ -4,9 +4,9 @@
 
 use std::{env, fmt, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use crate::error::bad_input;
+use crate::{error::bad_input, meter::Meter};
 
 mod memory;
 mod postgres;
@@ -53,7 +53,7 @@ impl System {
     }
 
     /// Its server's address as the user or `run.sh` gave it; empty for a system without one.
-    pub fn address(self) -> Result<String> {
+    fn address(self) -> Result<String> {
         let Some(variable) = self.address_variable() else {
             return Ok(String::new());
         };
@@ -63,6 +63,19 @@ impl System {
                 "{self}: {variable} is not set: name your server by it, or let ./run.sh start one"
             ))),
         }
+    }
+
+    /// The system and its server's address as errors and rows show it: hosts and ports as the
+    /// client understood them, never a user or a password.
+    #[must_use]
+    pub fn place(self) -> String {
+        let address = self.address().ok().and_then(|address| match self {
+            Self::Tigerbeetle => Some(address),
+            Self::Redis => redis::public_address(&address),
+            Self::Postgres => postgres::public_address(&address),
+            Self::Memory => None,
+        });
+        address.map_or_else(|| self.to_string(), |address| format!("{self} at {address}"))
     }
 }
 
@@ -90,8 +103,9 @@ pub trait Server: Send {
     /// Makes our own data afresh: two accounts with nothing on them. Touches nothing that is not
     /// ours. Returns whether the server was otherwise empty.
     fn prepare(&mut self) -> Result<bool>;
-    /// One more client of its own, as the predecessor used the system.
-    fn seed_client(&mut self) -> Result<Box<dyn SeedLedger>>;
+    /// One more client of its own, as the predecessor used the system; it counts each of its
+    /// round trips by `meter`.
+    fn seed_client(&mut self, meter: Meter) -> Result<Box<dyn SeedLedger>>;
     /// What the server says of itself.
     fn describe(&mut self) -> Result<Description>;
     /// Removes our own data as far as the system can remove any.
@@ -101,21 +115,13 @@ pub trait Server: Send {
 /// Reaches a system's server: connected, and answered one request. `timeout` bounds every wait.
 pub fn connect(system: System, timeout: Duration) -> Result<Box<dyn Server>> {
     let address = system.address()?;
-    Ok(match system {
-        System::Tigerbeetle => Box::new(tigerbeetle::Tigerbeetle::connect(&address, timeout)?),
-        System::Redis => Box::new(redis::Redis::connect(&address, timeout)?),
-        System::Postgres => Box::new(postgres::Postgres::connect(&address, timeout)?),
-        System::Memory => Box::new(memory::Memory::default()),
-    })
-}
-
-/// The address without user and password, as errors show it.
-#[must_use]
-pub fn public_address(address: &str) -> &str {
-    let after_scheme = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let authority_end = after_scheme.find(['/', '?']).unwrap_or(after_scheme.len());
-    let authority = &after_scheme[..authority_end];
-    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+    let connected: Result<Box<dyn Server>> = match system {
+        System::Tigerbeetle => tigerbeetle::connect(&address, timeout),
+        System::Redis => redis::connect(&address, timeout),
+        System::Postgres => postgres::connect(&address, timeout),
+        System::Memory => Ok(Box::<memory::Memory>::default()),
+    };
+    connected.with_context(|| system.place())
 }
 
 /// Debits and credits of one account, TigerBeetle's four sums.
@@ -142,26 +148,31 @@ pub enum TransferKind {
     PostPending,
 }
 
+/// What the predecessor moves by one transfer.
+pub const AMOUNT: u32 = 10;
+/// What it holds and posts.
+pub const HELD: u32 = 500;
+
 /// One client's view of two accounts, in the requests of the predecessor: the first account is
 /// debited, the second credited. A system may keep plain counters; what it keeps apart is up to
 /// the requests that the predecessor sent.
 pub trait SeedLedger: Send {
     /// A throw-away request.
     fn hello(&mut self) -> Result<()>;
-    /// Moves an amount.
-    fn transfer(&mut self, amount: u32) -> Result<()>;
-    /// Moves an amount `count` times in one batch.
-    fn transfer_batch(&mut self, amount: u32, count: u32) -> Result<()>;
+    /// Moves [`AMOUNT`].
+    fn transfer(&mut self) -> Result<()>;
+    /// Moves [`AMOUNT`] `count` times in one batch.
+    fn transfer_batch(&mut self, count: u32) -> Result<()>;
     /// What the accounts have gained or lost, each read by itself where the predecessor did so.
     fn balances(&mut self) -> Result<[i64; 2]>;
     /// The same as the predecessor read it after a batch.
     fn balances_after_batch(&mut self) -> Result<[i64; 2]> {
         self.balances()
     }
-    /// Holds an amount.
-    fn hold(&mut self, amount: u32) -> Result<()>;
+    /// Holds [`HELD`].
+    fn hold(&mut self) -> Result<()>;
     /// Posts what was held last.
-    fn post(&mut self, amount: u32) -> Result<()>;
+    fn post(&mut self) -> Result<()>;
     /// The four sums of each account, as holds and posts leave them.
     fn accounts(&mut self) -> Result<[Account; 2]>;
     /// Whether the system stores transfers at all.
@@ -169,19 +180,4 @@ pub trait SeedLedger: Send {
     /// What the system stored of the last hold and of its posting. Only asked for where
     /// [`keeps_transfers`](Self::keeps_transfers).
     fn stored_kinds(&mut self) -> Result<[TransferKind; 2]>;
-    /// Round trips made so far.
-    fn requests(&self) -> u64;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_shown_without_secrets() {
-        assert_eq!(public_address("redis://:secret@127.0.0.1:6379/0"), "127.0.0.1:6379");
-        assert_eq!(public_address("postgresql://me:p@ss@db:5432/x?a=b@c"), "db:5432");
-        assert_eq!(public_address("127.0.0.1:3000"), "127.0.0.1:3000");
-        assert_eq!(public_address("redis://localhost"), "localhost");
-    }
 }

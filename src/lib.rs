@@ -10,6 +10,7 @@ pub mod error;
 pub mod ledger;
 pub mod machine;
 pub mod measurement;
+pub mod meter;
 pub mod plan;
 pub mod report;
 pub mod rng;

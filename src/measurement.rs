@@ -113,25 +113,28 @@ fn csv_lines(rows: &[Measurement], with_header: bool) -> Result<String> {
     Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
-/// Refuses, before anything is measured, a file that rows cannot be appended to. Leaves the file
-/// as it is, and makes none.
+/// Refuses, before anything is measured, a file that rows cannot be appended to, or a disk
+/// without room. Leaves the file as it is, and makes none.
 pub fn check_appendable(path: &Path) -> Result<()> {
-    if path.is_dir() {
-        return Err(bad_input(format!("--csv {}: is a folder, name a file in it", path.display())));
+    check_file(path)?;
+    probe_space(path)
+}
+
+/// The part of it that asks the file alone.
+pub fn check_file(path: &Path) -> Result<()> {
+    let refuse = |why: &str| Err(bad_input(format!("--csv {}: {why}", path.display())));
+    match fs::metadata(path) {
+        Ok(kind) if kind.is_dir() => return refuse("is a folder, name a file in it"),
+        // Opening a pipe would wait for its reader.
+        Ok(kind) if !kind.is_file() => return refuse("is not a regular file"),
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return refuse(&format!("cannot be written: {error}")),
     }
     match OpenOptions::new().read(true).append(true).open(path) {
-        Ok(mut file) => {
-            if !file.metadata()?.is_file() {
-                return Err(bad_input(format!("--csv {}: is not a regular file", path.display())));
-            }
-            check_header(&mut file, path)?;
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => {
-            return Err(bad_input(format!("--csv {}: cannot be written: {error}", path.display())));
-        }
+        Ok(mut file) => check_header(&mut file, path).map(drop),
+        Err(error) => refuse(&format!("cannot be written: {error}")),
     }
-    probe_space(path)
 }
 
 /// Room that must be left on the disk: more than any run's rows take.
@@ -231,14 +234,13 @@ pub fn append(path: &Path, row: &Measurement) -> Result<()> {
     let mut file =
         OpenOptions::new().read(true).append(true).create(true).open(path).with_context(context)?;
     file.lock().with_context(context)?;
-    let mut text = String::new();
-    if check_header(&mut file, path)? == Start::NoHeader {
+    let text = if check_header(&mut file, path)? == Start::NoHeader {
         file.set_len(0).with_context(context)?;
-        text = header()? + "\n";
+        header()? + "\n"
     } else {
-        mend_last_line(&mut file, path)?;
-    }
-    text += &csv_lines(std::slice::from_ref(row), false)?;
+        mend_last_line(&mut file, path).with_context(context)?
+    };
+    let text = text + &csv_lines(std::slice::from_ref(row), false)?;
     let len = file.metadata()?.len();
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
     if written.is_err() {
@@ -248,32 +250,32 @@ pub fn append(path: &Path, row: &Measurement) -> Result<()> {
     written.with_context(context)
 }
 
-/// A file whose last line has no end was torn. A row that is whole but for its line end gets
-/// one; a part of a row is moved to a file beside, byte for byte.
-fn mend_last_line(file: &mut File, path: &Path) -> Result<()> {
+/// A last line without an end was torn: it is moved to a file beside, byte for byte. If it holds
+/// every field its row is kept, but for the last field, which may have been cut short: that row
+/// is returned, to be written again.
+fn mend_last_line(file: &mut File, path: &Path) -> Result<String> {
     let mut text = Vec::new();
     let len = file.metadata()?.len();
     // A row is about a kilobyte: look at the end only, however long the file is.
     file.seek(SeekFrom::Start(len.saturating_sub(64 * 1024)))?;
     file.read_to_end(&mut text)?;
     if text.last() == Some(&b'\n') {
-        return Ok(());
+        return Ok(String::new());
     }
     let line_start = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     let torn = &text[line_start..];
-    if parse_row(torn).is_some() {
-        file.write_all(b"\n")?;
-        say(&format!("{}: its last row had no line end and got one", path.display()));
-        return Ok(());
-    }
     let rescue = sibling(path, ".torn");
     let mut rescued = OpenOptions::new().append(true).create(true).open(&rescue)?;
     rescued.write_all(torn)?;
     rescued.write_all(b"\n")?;
     rescued.sync_data()?;
+    let kept = match parse_row(torn) {
+        Some(row) => csv_lines(&[Measurement { filesystem: String::new(), ..row }], false)?,
+        None => String::new(),
+    };
     file.set_len(len - torn.len() as u64)?;
     say(&format!("{}: its last line was torn and was moved to {}", path.display(), rescue.display()));
-    Ok(())
+    Ok(kept)
 }
 
 fn parse_row(line: &[u8]) -> Option<Measurement> {
@@ -387,25 +389,29 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_lacks_only_its_line_end_is_kept() {
-        let scratch = Scratch::new();
-        append(&scratch.csv(), &row(1)).expect("appended");
-        fs::write(scratch.csv(), text(&scratch.csv()).trim_end()).expect("written");
-        append(&scratch.csv(), &row(2)).expect("appended");
-        assert_eq!(read(&scratch.csv()).expect("read"), [row(1), row(2)]);
-    }
-
-    #[test]
-    fn every_torn_length_of_a_file_is_mended() {
+    fn every_torn_length_of_a_file_is_mended_without_a_wrong_value() {
         let scratch = Scratch::new();
         append(&scratch.csv(), &row(1)).expect("appended");
         let whole = text(&scratch.csv());
-        for len in 0..=whole.len() {
+        let header_len = header().expect("serializes").len();
+        for len in 0..whole.len() {
             let (_scratch, path) = Scratch::with(&whole[..len]);
             check_appendable(&path).expect("a torn file is ours");
             append(&path, &row(2)).expect("appended");
-            let rounds: Vec<_> = read(&path).expect("read").iter().map(|row| row.round).collect();
-            assert_eq!(rounds.last(), Some(&2), "torn at {len}");
+            let rows = read(&path).expect("read");
+            let kept = Measurement { filesystem: String::new(), ..row(1) };
+            // All fields but the last are whole once the comma before the last one is there.
+            if len >= whole.len() - "ext4\n".len() {
+                assert_eq!(rows, [kept, row(2)], "torn at {len}");
+            } else {
+                assert_eq!(rows, [row(2)], "torn at {len}");
+            }
+            let rescue = sibling(&path, ".torn");
+            if len > header_len + 1 {
+                assert_eq!(text(&rescue), format!("{}\n", &whole[header_len + 1..len]));
+            } else {
+                assert!(!rescue.exists());
+            }
         }
     }
 

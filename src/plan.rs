@@ -104,10 +104,17 @@ pub struct Case {
     pub batch: u32,
 }
 
+/// As errors name it, beside the system's place.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { suite, benchmark, system, clients, batch } = self;
-        write!(f, "{suite} {benchmark} {system} clients={clients} batch={batch}")
+        write!(f, "{} {}", self.suite, self.benchmark)?;
+        if self.clients > 1 {
+            write!(f, ", {} clients", self.clients)?;
+        }
+        if self.batch > 1 {
+            write!(f, ", batches of {}", self.batch)?;
+        }
+        Ok(())
     }
 }
 
@@ -126,6 +133,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// The user's label for the machine; may be empty.
     pub host: String,
+    /// The revision of the checkout at the time of planning; may be empty.
+    pub git_revision: String,
 }
 
 /// Everything that one process needs to know to measure one sample.
@@ -165,13 +174,13 @@ pub fn schedule(cases: &[Case], settings: &Settings) -> Result<Vec<SampleSpec>> 
 impl fmt::Display for SampleSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Case { suite, benchmark, system, clients, batch } = self.case;
-        let Settings { run_id, rounds, load, seed, timeout, host } = &self.settings;
+        let Settings { run_id, rounds, load, seed, timeout, host, git_revision } = &self.settings;
         write!(f, "run_id={run_id} number={} total={} round={}", self.number, self.total, self.round)?;
         write!(f, " rounds={rounds} suite={suite} benchmark={benchmark} system={system}")?;
         write!(f, " clients={clients} batch={batch} warmup_ns={}", load.warmup_ns)?;
         write!(f, " time_ns={}", Blank(load.budget.time_ns))?;
         write!(f, " ops={} seed={seed}", Blank(load.budget.ops))?;
-        write!(f, " timeout_ns={} host={host}", timer::duration_ns(*timeout))
+        write!(f, " timeout_ns={} host={host} git={git_revision}", timer::duration_ns(*timeout))
     }
 }
 
@@ -213,6 +222,7 @@ impl FromStr for SampleSpec {
                 seed: words.parse("seed")?,
                 timeout: Duration::from_nanos(words.parse("timeout_ns")?),
                 host: words.take("host")?.to_owned(),
+                git_revision: words.take("git")?.to_owned(),
             },
         };
         words.ensure_all_used()?;
@@ -220,10 +230,9 @@ impl FromStr for SampleSpec {
         let budget = settings.load.budget;
         let positive = case.clients > 0 && case.batch > 0 && *number > 0 && *round > 0;
         ensure!(positive && number <= total && *round <= settings.rounds, "a number out of its range");
-        ensure!(
-            budget.time_ns.or(budget.ops).is_some_and(|limit| limit > 0),
-            "neither time_ns nor ops is set"
-        );
+        let limits = [budget.time_ns, budget.ops];
+        ensure!(limits.iter().any(Option::is_some), "neither time_ns nor ops is set");
+        ensure!(limits.iter().all(|limit| *limit != Some(0)), "a limit of 0");
         Ok(spec)
     }
 }
@@ -282,6 +291,7 @@ mod tests {
             seed: 42,
             timeout: Duration::from_secs(30),
             host: String::new(),
+            git_revision: "g7e123456".into(),
         }
     }
 
@@ -356,5 +366,6 @@ mod tests {
         assert_eq!(broken("suite=seed", "suite=sead"), "suite=: invalid variant: sead");
         assert_eq!(broken("clients=2", "clients=0"), "a number out of its range");
         assert_eq!(broken("time_ns=7", "time_ns="), "neither time_ns nor ops is set");
+        assert_eq!(broken("ops=", "ops=0"), "a limit of 0");
     }
 }

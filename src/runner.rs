@@ -11,10 +11,7 @@ use std::sync::{
 use anyhow::{Context, Result};
 use crossbeam::thread;
 
-use crate::{
-    timer::{self, Budget, MonotonicClock, Span},
-    watchdog::Board,
-};
+use crate::timer::{self, Budget, MonotonicClock, Span};
 
 /// What one client does.
 pub trait Work: Send {
@@ -55,13 +52,12 @@ pub struct Sample {
 }
 
 /// What all client threads share. Only `stop` is ever written, once, by a client that fails.
-struct Shared<'a> {
+struct Shared {
     clock: MonotonicClock,
     load: Load,
     clients: usize,
     barrier: Barrier,
     stop: AtomicBool,
-    board: &'a Board,
 }
 
 /// What one client brings back.
@@ -76,7 +72,7 @@ struct ClientRun {
 /// Runs one thread for each of `clients` and merges what they measured. Each thread owns its
 /// client meanwhile, so that no two of them write to the same cache line.
 #[must_use]
-pub fn run<W: Work>(clients: Vec<W>, load: Load, board: &Board) -> (Sample, Vec<W>) {
+pub fn run<W: Work>(clients: Vec<W>, load: Load) -> (Sample, Vec<W>) {
     assert!(!clients.is_empty(), "a sample has a client");
     let shared = Shared {
         clock: MonotonicClock::start(),
@@ -84,7 +80,6 @@ pub fn run<W: Work>(clients: Vec<W>, load: Load, board: &Board) -> (Sample, Vec<
         clients: clients.len(),
         barrier: Barrier::new(clients.len()),
         stop: AtomicBool::new(false),
-        board,
     };
     let (runs, clients) = thread::scope(|scope| {
         let spawn = |(client, mut work)| {
@@ -101,7 +96,6 @@ pub fn run<W: Work>(clients: Vec<W>, load: Load, board: &Board) -> (Sample, Vec<
 /// One client from its throw-away request to its last op. It reaches both barriers whatever
 /// fails, or the others would wait for ever.
 fn drive<W: Work>(client: usize, work: &mut W, shared: &Shared) -> ClientRun {
-    let progress = shared.board.client(client);
     let share = shared.load.budget.share(client, shared.clients);
     let fail_all = || shared.stop.store(true, Ordering::Relaxed);
 
@@ -110,8 +104,7 @@ fn drive<W: Work>(client: usize, work: &mut W, shared: &Shared) -> ClientRun {
         fail_all();
     }
     shared.barrier.wait();
-    let mut warm_up =
-        timer::warm_up(&shared.clock, shared.load.warmup_ns, &shared.stop, &progress, || work.op());
+    let mut warm_up = timer::warm_up(&shared.clock, shared.load.warmup_ns, &shared.stop, || work.op());
     warm_up.failure = hello.err().or(warm_up.failure.map(|error| error.context("warm-up")));
     let (mut latencies_ns, no_room) = match timer::reserve(share, &warm_up) {
         Ok(room) => (room, None),
@@ -123,8 +116,7 @@ fn drive<W: Work>(client: usize, work: &mut W, shared: &Shared) -> ClientRun {
     }
     shared.barrier.wait();
     let requests_before = work.requests();
-    let mut span =
-        timer::measure(&shared.clock, share, &shared.stop, &progress, &mut latencies_ns, || work.op());
+    let mut span = timer::measure(&shared.clock, share, &shared.stop, &mut latencies_ns, || work.op());
     if span.failure.is_some() {
         fail_all();
     }
@@ -203,8 +195,7 @@ mod tests {
 
     fn run_all(clients: impl Into<Vec<Counting>>, ops: u64) -> (Sample, Vec<Counting>) {
         let clients = clients.into();
-        let board = Board::new(clients.len());
-        run(clients, load(ops), &board)
+        run(clients, load(ops))
     }
 
     #[test]
@@ -228,6 +219,17 @@ mod tests {
         assert_eq!((*client, format!("{error:#}")), (2, "warm-up: op 0 broke".into()));
         assert_eq!(sample.failed_clients, 1);
         assert!(sample.latencies_ns.is_empty(), "nothing is measured after a failed warm-up");
+    }
+
+    #[test]
+    fn a_client_that_fails_while_measured_stops_the_others_early() {
+        // The second fails at its first measured op; the first would go on until its room is full.
+        let clients = [Counting::default(), Counting { fails_at: Some(0), ..Counting::default() }];
+        let load = Load { warmup_ns: 0, budget: Budget { time_ns: Some(u64::MAX), ops: None } };
+        let (sample, clients) = run(clients.into(), load);
+        assert_eq!(sample.failure.expect("it failed").0, 2);
+        assert_eq!(clients[1].ops, 0);
+        assert!(clients[0].ops < 1 << 26, "its room was filled to the end");
     }
 
     #[test]

@@ -72,6 +72,13 @@ pub fn quotient(total: u64, count: u64) -> Option<u64> {
     u64::try_from(rounded).ok()
 }
 
+/// `count` in `elapsed_ns` as so many a second, rounded half up. `None` for no time.
+#[must_use]
+pub fn rate_per_s(count: u64, elapsed_ns: u64) -> Option<u64> {
+    let scaled = u128::from(count) * 1_000_000_000 + u128::from(elapsed_ns / 2);
+    u64::try_from(scaled.checked_div(u128::from(elapsed_ns))?).ok()
+}
+
 fn mean(values: &[u64]) -> Option<u64> {
     let total: u128 = values.iter().copied().map(u128::from).sum();
     let count = values.len() as u128;
@@ -172,5 +179,8 @@ mod tests {
         assert_eq!(quotient(7, 2), Some(4));
         assert_eq!(quotient(7, 0), None);
         assert_eq!(quotient(u64::MAX, 1), Some(u64::MAX));
+        assert_eq!(rate_per_s(3, 2_000_000_000), Some(2));
+        assert_eq!(rate_per_s(1 << 40, 1_000_000_000), Some(1 << 40));
+        assert_eq!(rate_per_s(1, 0), None);
     }
 }

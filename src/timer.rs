@@ -74,18 +74,11 @@ pub struct Span {
     pub failure: Option<anyhow::Error>,
 }
 
-/// Watches one client from outside.
-pub trait Progress {
-    /// One more op has succeeded.
-    fn step(&self);
-}
-
 /// Runs `op` until `time_ns` have passed, keeping no latency.
 pub fn warm_up(
     clock: &impl Clock,
     time_ns: u64,
     stop: &AtomicBool,
-    progress: &impl Progress,
     mut op: impl FnMut() -> Result<()>,
 ) -> Span {
     let start_ns = clock.now_ns();
@@ -98,7 +91,6 @@ pub fn warm_up(
         }
         span.end_ns = clock.now_ns();
         span.ops += 1;
-        progress.step();
     }
     span
 }
@@ -109,7 +101,6 @@ pub fn measure(
     clock: &impl Clock,
     budget: Budget,
     stop: &AtomicBool,
-    progress: &impl Progress,
     latencies: &mut Vec<u64>,
     mut op: impl FnMut() -> Result<()>,
 ) -> Span {
@@ -128,7 +119,6 @@ pub fn measure(
         latencies.push(now_ns - span.end_ns);
         span.end_ns = now_ns;
         span.ops += 1;
-        progress.step();
     }
     span
 }
@@ -202,22 +192,11 @@ mod tests {
         }
     }
 
-    #[derive(Default)]
-    struct Steps(Cell<u64>);
-
-    impl Progress for Steps {
-        fn step(&self) {
-            self.0.set(self.0.get() + 1);
-        }
-    }
-
     static GO: AtomicBool = AtomicBool::new(false);
 
     fn run(clock: &StepClock, budget: Budget, room: usize) -> (Span, Vec<u64>) {
         let mut latencies = Vec::with_capacity(room);
-        let progress = Steps::default();
-        let span = measure(clock, budget, &GO, &progress, &mut latencies, || Ok(()));
-        assert_eq!(progress.0.get(), span.ops);
+        let span = measure(clock, budget, &GO, &mut latencies, || Ok(()));
         (span, latencies)
     }
 
@@ -255,7 +234,7 @@ mod tests {
         let mut latencies = Vec::with_capacity(8);
         let budget = Budget { time_ns: None, ops: Some(8) };
         let clock = StepClock::new(10);
-        let span = measure(&clock, budget, &GO, &Steps::default(), &mut latencies, || {
+        let span = measure(&clock, budget, &GO, &mut latencies, || {
             left -= 1;
             if left == 0 {
                 anyhow::bail!("broken")
@@ -274,19 +253,17 @@ mod tests {
             Ok(())
         };
         let clock = StepClock::new(1);
-        let progress = Steps::default();
-        assert_eq!(warm_up(&clock, 1_000, &stop, &progress, op).ops, 1);
+        assert_eq!(warm_up(&clock, 1_000, &stop, op).ops, 1);
         let mut latencies = Vec::with_capacity(8);
         let budget = Budget { time_ns: None, ops: Some(8) };
-        assert_eq!(measure(&clock, budget, &stop, &progress, &mut latencies, op).ops, 0);
+        assert_eq!(measure(&clock, budget, &stop, &mut latencies, op).ops, 0);
     }
 
     #[test]
     fn warm_up_runs_by_time_and_may_be_empty() {
-        let progress = Steps::default();
-        let span = warm_up(&StepClock::new(10), 45, &GO, &progress, || Ok(()));
+        let span = warm_up(&StepClock::new(10), 45, &GO, || Ok(()));
         assert_eq!((span.ops, span.end_ns), (5, 50));
-        assert_eq!(warm_up(&StepClock::new(10), 0, &GO, &progress, || Ok(())).ops, 0);
+        assert_eq!(warm_up(&StepClock::new(10), 0, &GO, || Ok(())).ops, 0);
     }
 
     #[test]

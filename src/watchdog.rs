@@ -4,64 +4,42 @@
 //! It knows threads and time, and nothing of databases. A blocked thread cannot be interrupted,
 //! so it is left behind: the caller reports and lets the process end.
 
-use std::{
-    panic,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-    time::Duration,
-};
+use std::{panic, thread, time::Duration};
 
-use crossbeam::{
-    channel::{RecvTimeoutError, bounded},
-    utils::CachePadded,
-};
+use crossbeam::channel::{RecvTimeoutError, bounded};
 
-use crate::timer::Progress;
+use crate::meter::Meter;
 
-/// One counter for each client, each on a cache line of its own and written by that client
-/// alone, and one for the thread that coordinates them.
-#[derive(Debug)]
+/// Looks at the meters within the patience: a stall is noticed a tenth too late at most.
+const LOOKS: u32 = 10;
+
+/// Everybody whose moves count as a sign of life.
+#[derive(Clone, Debug)]
 pub struct Board {
-    slots: Vec<CachePadded<AtomicU64>>,
+    meters: Vec<Meter>,
 }
 
 impl Board {
-    /// A board for this many clients.
+    /// A board for this many clients, and for the thread that coordinates them.
     #[must_use]
-    pub fn new(clients: usize) -> Arc<Self> {
-        let slots = (0..=clients).map(|_| CachePadded::default()).collect();
-        Arc::new(Self { slots })
+    pub fn new(clients: usize) -> Self {
+        Self { meters: (0..=clients).map(|_| Meter::default()).collect() }
     }
 
-    /// The place of one client.
+    /// The meter of one client.
     #[must_use]
-    pub fn client(&self, client: usize) -> Slot<'_> {
-        Slot(&self.slots[client + 1])
+    pub fn client(&self, client: usize) -> Meter {
+        self.meters[client + 1].clone()
     }
 
     /// The coordinating thread has come one step further.
     pub fn step(&self) {
-        Slot(&self.slots[0]).step();
+        self.meters[0].count();
     }
 
     /// Grows whenever anybody has moved.
     fn total(&self) -> u64 {
-        self.slots.iter().fold(0, |total, slot| total.wrapping_add(slot.load(Ordering::Relaxed)))
-    }
-}
-
-/// One client's place on the board.
-#[derive(Debug)]
-pub struct Slot<'a>(&'a AtomicU64);
-
-impl Progress for Slot<'_> {
-    #[inline]
-    fn step(&self) {
-        // One writer: a plain load and store cost less than an atomic addition.
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        self.meters.iter().fold(0, |total, meter| total.wrapping_add(meter.total()))
     }
 }
 
@@ -69,25 +47,28 @@ impl Progress for Slot<'_> {
 struct Watch<'a> {
     board: &'a Board,
     seen: u64,
+    idle_looks: u32,
 }
 
 impl<'a> Watch<'a> {
     fn new(board: &'a Board) -> Self {
-        Self { board, seen: board.total() }
+        Self { board, seen: board.total(), idle_looks: 0 }
     }
 
-    /// Nothing has moved since the last look.
-    fn stalled(&mut self) -> bool {
+    /// At so many looks in a row nothing had moved that the patience is over.
+    fn has_stalled(&mut self) -> bool {
         let total = self.board.total();
-        total == std::mem::replace(&mut self.seen, total)
+        self.idle_looks = if total == self.seen { self.idle_looks + 1 } else { 0 };
+        self.seen = total;
+        self.idle_looks >= LOOKS
     }
 }
 
-/// Runs `work` on a thread of its own. `None`: for `timeout` nothing has moved on the board; the
-/// thread is left behind.
+/// Runs `work` on a thread of its own. `None`: for as long as `patience` nothing has moved on
+/// the board; the thread is left behind.
 pub fn supervise<T: Send + 'static>(
     board: &Board,
-    timeout: Duration,
+    patience: Duration,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     let (done, results) = bounded(1);
@@ -97,13 +78,13 @@ pub fn supervise<T: Send + 'static>(
     });
     let mut watch = Watch::new(board);
     loop {
-        match results.recv_timeout(timeout) {
+        match results.recv_timeout(patience / LOOKS) {
             Ok(value) => return Some(value),
             Err(RecvTimeoutError::Disconnected) => {
                 let panic = worker.join().expect_err("it ended without a result");
                 panic::resume_unwind(panic);
             }
-            Err(RecvTimeoutError::Timeout) if watch.stalled() => return None,
+            Err(RecvTimeoutError::Timeout) if watch.has_stalled() => return None,
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
@@ -140,12 +121,13 @@ mod tests {
     fn one_mover_among_many_keeps_it_going() {
         let board = Board::new(2);
         let mut watch = Watch::new(&board);
-        assert!(watch.stalled());
-        board.client(1).step();
-        assert!(!watch.stalled());
+        let mut idle = |looks| (0..looks).any(|_| watch.has_stalled());
+        assert!(!idle(LOOKS - 1));
+        board.client(1).count();
+        assert!(!idle(LOOKS));
         board.step();
-        assert!(!watch.stalled());
-        assert!(watch.stalled());
+        assert!(!idle(LOOKS));
+        assert!(idle(1));
     }
 
     #[test]

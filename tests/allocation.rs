@@ -11,11 +11,11 @@ use anyhow::Result;
 use clap::ValueEnum;
 use ledger_bench::{
     ledger::{self, System},
+    meter::Meter,
     plan::Benchmark,
     runner::{self, Load, Work},
     suite::seed,
     timer::Budget,
-    watchdog::Board,
 };
 
 thread_local! {
@@ -73,11 +73,13 @@ impl<W: Work> Work for Watched<W> {
 fn allocations(benchmark: Benchmark, clients: usize) -> (u64, u64) {
     let mut server = ledger::connect(System::Memory, Duration::from_secs(1)).expect("memory");
     server.prepare().expect("memory");
-    let client = |_| Watched::new(seed::Client::new(server.seed_client().expect("memory"), benchmark, 10));
+    let client = |_| {
+        let client = seed::Client::connect(server.as_mut(), Meter::default(), benchmark, 10);
+        Watched::new(client.expect("memory"))
+    };
     let clients: Vec<_> = (0..clients).map(client).collect();
-    let board = Board::new(clients.len());
     let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(2_000) } };
-    let (sample, clients) = runner::run(clients, load, &board);
+    let (sample, clients) = runner::run(clients, load);
     assert!(sample.failure.is_none(), "{:?}", sample.failure);
     let total = |of: fn(&Watched<seed::Client>) -> u64| clients.iter().map(of).sum();
     (total(|client| client.between), total(|client| client.ops))

@@ -2,10 +2,10 @@
 
 mod common;
 
-use std::{net::TcpListener, time::Duration};
+use std::{env, net::TcpListener};
 
 use common::{Bench, stderr};
-use ledger_bench::ledger::{self, System};
+use ledger_bench::ledger::System;
 
 /// Requests of one op as the predecessor sent them, in the order of [`BENCHMARKS`]; a batch is of 5.
 const REQUESTS: [(System, [u64; 4]); 3] = [
@@ -40,12 +40,19 @@ fn every_system_passes_its_checks_with_the_predecessor_s_requests() {
 
 #[test]
 fn only_our_own_keys_and_schema_are_touched() {
-    let url = System::Redis.address().expect("REDIS_URL");
-    let mut redis = redis::Client::open(url).expect("a url").get_connection().expect("redis");
+    // A database of its own, as the other tests use our keys in the shared one.
+    let url = env::var("REDIS_URL").expect("REDIS_URL") + "1";
+    let mut redis = redis::Client::open(url.as_str()).expect("a url").get_connection().expect("redis");
     redis::cmd("SET").arg("somebody:else").arg("kept").exec(&mut redis).expect("set");
-    let mut server = ledger::connect(System::Redis, Duration::from_secs(30)).expect("redis");
-    assert!(!server.prepare().expect("prepared"), "a key of somebody else's is noticed");
-    server.clean_up().expect("cleaned");
+    let bench = Bench::new();
+    let line = bench.plan("--system redis --benchmark basic --ops 1 --rounds 1").remove(0);
+    let sample = |more: &[&str]| bench.sample(&line, more).env("REDIS_URL", &url).output().expect("it runs");
+    let output = sample(&["--fresh"]);
+    assert_eq!(output.status.code(), Some(1), "a server that must be empty is not");
+    assert!(stderr(&output).contains("the server is not empty"), "{}", stderr(&output));
+    let output = sample(&[]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(bench.rows()[0].warnings, "the server held other data");
     let keys: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut redis).expect("keys");
     redis::cmd("DEL").arg("somebody:else").exec(&mut redis).expect("del");
     assert_eq!(keys, ["somebody:else"]);
@@ -53,7 +60,7 @@ fn only_our_own_keys_and_schema_are_touched() {
 
 #[test]
 fn a_schema_of_somebody_else_s_is_not_dropped() {
-    let url = System::Postgres.address().expect("DATABASE_URL");
+    let url = env::var("DATABASE_URL").expect("DATABASE_URL");
     // A database of its own, as the other tests use the schema of this name in the shared one.
     let mut admin = postgres::Client::connect(&url, postgres::NoTls).expect("postgres");
     admin.batch_execute("DROP DATABASE IF EXISTS somebody_s").expect("dropped");

@@ -34,11 +34,7 @@ pub fn ping(args: &PingArgs) -> Result<Outcome> {
 
 /// Connects on a thread of its own: a server that accepts and stays silent blocks it for ever.
 fn try_once(system: System, timeout: Duration) -> Result<()> {
-    let connected =
-        watchdog::supervise(&Board::new(0), timeout, move || ledger::connect(system, timeout).map(drop));
-    connected.unwrap_or_else(|| {
-        let address = system.address()?;
-        let address = ledger::public_address(&address);
-        Err(watchdog::no_reply(timeout)).with_context(|| format!("{system} at {address}"))
-    })
+    let connect = move || ledger::connect(system, timeout).map(drop);
+    watchdog::supervise(&Board::new(0), timeout, connect)
+        .unwrap_or_else(|| Err(watchdog::no_reply(timeout)).with_context(|| system.place()))
 }

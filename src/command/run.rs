@@ -2,10 +2,6 @@
 
 use std::{
     path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     time::{Duration, SystemTime},
 };
 
@@ -15,7 +11,7 @@ use super::Outcome;
 use crate::{
     cli::RunArgs,
     error::{bad_input, one_line, say},
-    ledger::{self, Description},
+    ledger::{self, Description, Server},
     machine,
     measurement::{self, Measurement, SCHEMA, plain_text},
     plan::{Case, SampleSpec},
@@ -30,93 +26,102 @@ use crate::{
 pub fn run(args: &RunArgs) -> Result<Outcome> {
     let spec: SampleSpec =
         args.sample.parse().map_err(|error| bad_input(format!("the sample's line: {error:#}")))?;
-    measurement::check_appendable(&args.csv)?;
+    measurement::check_file(&args.csv)?;
     let mut row = identity(&spec, args.data.as_ref());
-    let outcome = watched(&spec, args.fresh)?;
-    fill(&mut row, &spec.case, &outcome);
-    // The row first: what was measured is kept whatever follows.
+    let watched = Watched::new(&spec);
+
+    let connected = watched.run({
+        let (spec, fresh, board) = (spec.clone(), args.fresh, watched.board.clone());
+        move || connect(&spec, fresh, &board)
+    })?;
+    describe(&mut row, &connected);
+    let Connected { server, clients, .. } = connected;
+
+    // From here on there is a sample, and a row of it whatever becomes of it.
+    let load = spec.settings.load;
+    let measured = watched.run(move || Ok(runner::run(clients, load)));
+    let (failure, server) = match measured {
+        Err(stalled) => (Some(stalled), None),
+        Ok((mut sample, clients)) => {
+            let failed = failure(&mut sample, spec.case.clients);
+            fill(&mut row, &spec.case, sample);
+            let failed = failed.or_else(|| watched.run(move || verify(clients)).err());
+            (failed.map(|error| locate(error, &spec.case)), Some(server))
+        }
+    };
+    conclude(&mut row, failure.as_ref());
     measurement::append(&args.csv, &row)?;
     say(&progress_line(&spec, &row, args.since));
-    match outcome.failure {
-        None => Ok(Outcome::Good),
-        Some(failure) => Err(failure),
+    if let Some(failure) = failure {
+        return Err(failure);
     }
+    // The row stands; what goes wrong from here on is said, and weighs on no figure.
+    if let Some(mut server) = server {
+        watched.run(move || server.clean_up().context("cleaning up"))?;
+    }
+    Ok(Outcome::Good)
 }
 
-/// What a sample came to.
-#[derive(Default)]
-struct Measured {
-    sample: Option<Sample>,
-    connect_us: Option<u64>,
-    description: Description,
-    was_empty: bool,
-    failure: Option<anyhow::Error>,
+/// Runs each part of the work on a thread that is given up when for long nothing moves: no wait
+/// is for ever.
+struct Watched {
+    board: Board,
+    timeout: Duration,
+    case: Case,
 }
 
-/// Measures on a thread that is given up when for long nothing moves: no wait is for ever. A
-/// stall before the clock has started is an error; after it, a sample that failed.
-fn watched(spec: &SampleSpec, fresh: bool) -> Result<Measured> {
-    // The drivers' own deadlines come first: they say more.
-    let patience = spec.settings.timeout + spec.settings.timeout / 2;
-    let board = Board::new(spec.case.clients as usize);
-    let clock_started = Arc::new(AtomicBool::new(false));
-    let work = {
-        let (spec, board, clock_started) = (spec.clone(), Arc::clone(&board), Arc::clone(&clock_started));
-        move || measure(&spec, fresh, &board, &clock_started)
-    };
-    watchdog::supervise(&board, patience, work).unwrap_or_else(|| {
-        let stalled = locate(watchdog::no_reply(spec.settings.timeout), &spec.case);
-        if clock_started.load(Ordering::Relaxed) {
-            Ok(Measured { failure: Some(stalled), ..Measured::default() })
-        } else {
-            Err(stalled)
-        }
-    })
+impl Watched {
+    fn new(spec: &SampleSpec) -> Self {
+        let board = Board::new(spec.case.clients as usize);
+        Self { board, timeout: spec.settings.timeout, case: spec.case }
+    }
+
+    fn run<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+        // The drivers' own deadlines come first: they say more.
+        let patience = self.timeout + self.timeout / 2;
+        watchdog::supervise(&self.board, patience, work)
+            .unwrap_or_else(|| Err(watchdog::no_reply(self.timeout)))
+            .map_err(|error| locate(error, &self.case))
+    }
 }
 
 /// Says where an error happened: system, address, case.
 fn locate(error: anyhow::Error, case: &Case) -> anyhow::Error {
-    let address = case.system.address().unwrap_or_default();
-    let address = ledger::public_address(&address);
-    let at = if address.is_empty() { String::new() } else { format!(" at {address}") };
-    error.context(format!("{}{at}, {} {}", case.system, case.suite, case.benchmark))
+    let place = format!("{case}: {}", case.system.place());
+    if one_line(&error).contains(&case.system.place()) { error } else { error.context(place) }
 }
 
-/// Connects, measures, checks and cleans up. An error before the clock has started is returned
-/// as such: there is no sample then, and no row.
-fn measure(spec: &SampleSpec, fresh: bool, board: &Board, clock_started: &AtomicBool) -> Result<Measured> {
-    let case = &spec.case;
+/// A server with fresh data, and all clients of the sample.
+struct Connected {
+    server: Box<dyn Server>,
+    clients: Vec<seed::Client>,
+    connect_us: u64,
+    description: Description,
+    was_empty: bool,
+}
+
+fn connect(spec: &SampleSpec, fresh: bool, board: &Board) -> Result<Connected> {
+    let case = spec.case;
     let mut server = ledger::connect(case.system, spec.settings.timeout)?;
     board.step();
-    let was_empty = server.prepare().map_err(|error| locate(error.context("making the accounts"), case))?;
-    if fresh && !was_empty {
-        let leftover = anyhow::anyhow!("the server is not empty: its data must be fresh for a sample");
-        return Err(locate(leftover, case));
-    }
-    let description =
-        server.describe().map_err(|error| locate(error.context("asking for settings"), case))?;
+    let was_empty = server.prepare().context("making the accounts")?;
+    anyhow::ensure!(was_empty || !fresh, "the server is not empty: a sample starts on fresh data");
+    board.step();
+    let description = server.describe().context("asking for settings")?;
     board.step();
     let (clients, connect_us) = time_us(|| {
-        (0..case.clients)
-            .map(|_| {
-                board.step();
-                Ok(seed::Client::new(server.seed_client()?, case.benchmark, case.batch))
-            })
-            .collect::<Result<Vec<_>>>()
+        let clients = 0..case.clients as usize;
+        let connect = |client| {
+            board.step();
+            seed::Client::connect(server.as_mut(), board.client(client), case.benchmark, case.batch)
+        };
+        clients.map(connect).collect::<Result<Vec<_>>>()
     });
-    let clients = clients.map_err(|error| locate(error, case))?;
+    Ok(Connected { clients: clients?, server, connect_us, description, was_empty })
+}
 
-    clock_started.store(true, Ordering::Relaxed);
-    let (mut sample, mut clients) = runner::run(clients, spec.settings.load, board);
-    let failure = match failure(&mut sample, case.clients) {
-        None => seed::verify(&mut clients).context("after the sample").err(),
-        some => some,
-    };
-    board.step();
-    drop(clients);
-    let cleaned = server.clean_up().context("cleaning up").err();
-    let failure = failure.or(cleaned).map(|error| locate(error, case));
-    Ok(Measured { sample: Some(sample), connect_us: Some(connect_us), description, was_empty, failure })
+fn verify(mut clients: Vec<seed::Client>) -> Result<()> {
+    seed::verify(&mut clients).context("after the sample")
 }
 
 /// The first client that failed, by its number.
@@ -148,7 +153,7 @@ fn identity(spec: &SampleSpec, data: Option<&PathBuf>) -> Measurement {
         accounts: 2,
         seed: settings.seed,
         harness_version: format!("ledger-bench {}", env!("CARGO_PKG_VERSION")),
-        git_revision: machine::git_revision(),
+        git_revision: settings.git_revision.clone(),
         host: settings.host.clone(),
         cpu: plain_text(&machine.cpu),
         cores: machine.cores,
@@ -159,45 +164,33 @@ fn identity(spec: &SampleSpec, data: Option<&PathBuf>) -> Measurement {
     }
 }
 
-/// The columns that the sample brings.
-fn fill(row: &mut Measurement, case: &Case, measured: &Measured) {
-    let mut warnings = Vec::new();
-    row.errors = u64::from(measured.failure.is_some());
-    if let Some(sample) = &measured.sample {
-        fill_figures(row, case, sample);
-        row.errors = row.errors.max(sample.failed_clients);
-        row.connect_us = measured.connect_us;
-        row.server_version = plain_text(&measured.description.server_version);
-        row.client_version = plain_text(&measured.description.client_version);
-        row.server_settings = plain_text(&measured.description.settings);
-        row.replicas = measured.description.replicas;
-        if !measured.was_empty {
-            warnings.push("the server held other data".to_owned());
-        }
-        if sample.ended_early {
-            warnings.push("ended early: no room for more latencies".to_owned());
-        }
+/// The columns that the server brings.
+fn describe(row: &mut Measurement, connected: &Connected) {
+    let Connected { connect_us, description, was_empty, .. } = connected;
+    row.connect_us = Some(*connect_us);
+    row.server_version = plain_text(&description.server_version);
+    row.client_version = plain_text(&description.client_version);
+    row.server_settings = plain_text(&description.settings);
+    row.replicas = description.replicas;
+    if !was_empty {
+        warn(row, "the server held other data");
     }
-    row.verified = if measured.failure.is_none() { "yes" } else { "no" }.into();
-    if let Some(failure) = &measured.failure {
-        warnings.push(format!("failed: {}", one_line(failure)));
-    }
-    row.warnings = plain_text(&warnings.join(", "));
 }
 
-fn fill_figures(row: &mut Measurement, case: &Case, sample: &Sample) {
-    let summary = stats::summarize(sample.latencies_ns.clone());
+/// The columns that the sample brings. What no op was measured for stays blank.
+fn fill(row: &mut Measurement, case: &Case, sample: Sample) {
     let ops = sample.latencies_ns.len() as u64;
     let transfers = ops * u64::from(case.benchmark.transfers_per_op(case.batch));
+    let summary = stats::summarize(sample.latencies_ns);
     row.warmup_ops = Some(sample.warmup_ops);
     row.ops = Some(ops);
     row.requests = Some(sample.requests);
     row.transfers = Some(transfers);
-    row.rejected = Some(0); // a refused transfer of this suite is an error and ends the sample
-    row.elapsed_ns = Some(sample.elapsed_ns);
+    row.errors = sample.failed_clients;
+    row.elapsed_ns = Some(sample.elapsed_ns).filter(|_| ops > 0);
     row.ns_per_op = stats::quotient(sample.elapsed_ns, ops);
     row.ns_per_transfer = stats::quotient(sample.elapsed_ns, transfers);
-    row.transfers_per_s = stats::quotient(transfers.saturating_mul(1_000_000_000), sample.elapsed_ns);
+    row.transfers_per_s = stats::rate_per_s(transfers, sample.elapsed_ns);
     row.latency_ns_min = summary.min_ns;
     row.latency_ns_mean = summary.mean_ns;
     row.latency_ns_stddev = summary.stddev_ns;
@@ -206,6 +199,24 @@ fn fill_figures(row: &mut Measurement, case: &Case, sample: &Sample) {
     row.latency_ns_p99 = summary.p99_ns;
     row.latency_ns_p999 = summary.p999_ns;
     row.latency_ns_max = summary.max_ns;
+    if sample.ended_early {
+        warn(row, "ended early: no room for more latencies");
+    }
+}
+
+/// Whether the row may be used, and if not, why.
+fn conclude(row: &mut Measurement, failure: Option<&anyhow::Error>) {
+    row.verified = if failure.is_none() { "yes" } else { "no" }.into();
+    match failure {
+        // Of this suite a refused transfer is an error, so that none was refused.
+        None => row.rejected = Some(0),
+        Some(failure) => warn(row, &format!("failed: {}", one_line(failure))),
+    }
+}
+
+fn warn(row: &mut Measurement, warning: &str) {
+    let before = if row.warnings.is_empty() { String::new() } else { format!("{}, ", row.warnings) };
+    row.warnings = plain_text(&format!("{before}{warning}"));
 }
 
 /// `[17/72] round 2/6  basic_batch  postgres  137 ms/op  2m10s left`.

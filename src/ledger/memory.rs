@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 
-use super::{Account, Description, SeedLedger, Server, TransferKind};
+use super::{AMOUNT, Account, Description, HELD, SeedLedger, Server, TransferKind};
+use crate::meter::Meter;
 
 /// The "server": one pair of accounts that all clients share.
 #[derive(Debug, Default)]
@@ -18,8 +19,8 @@ impl Server for Memory {
         Ok(true)
     }
 
-    fn seed_client(&mut self) -> Result<Box<dyn SeedLedger>> {
-        Ok(Box::new(Client { accounts: Arc::clone(&self.accounts), stored: None, requests: 0 }))
+    fn seed_client(&mut self, meter: Meter) -> Result<Box<dyn SeedLedger>> {
+        Ok(Box::new(Client { accounts: Arc::clone(&self.accounts), stored: None, meter }))
     }
 
     fn describe(&mut self) -> Result<Description> {
@@ -37,12 +38,12 @@ impl Server for Memory {
 struct Client {
     accounts: Arc<Mutex<[Account; 2]>>,
     stored: Option<[TransferKind; 2]>,
-    requests: u64,
+    meter: Meter,
 }
 
 impl Client {
     fn request(&mut self) -> MutexGuard<'_, [Account; 2]> {
-        self.requests += 1;
+        self.meter.count();
         lock(&self.accounts)
     }
 }
@@ -58,15 +59,15 @@ impl SeedLedger for Client {
         Ok(())
     }
 
-    fn transfer(&mut self, amount: u32) -> Result<()> {
-        self.transfer_batch(amount, 1)
+    fn transfer(&mut self) -> Result<()> {
+        self.transfer_batch(1)
     }
 
-    fn transfer_batch(&mut self, amount: u32, count: u32) -> Result<()> {
+    fn transfer_batch(&mut self, count: u32) -> Result<()> {
         let [debit, credit] = &mut *self.request();
         for _ in 0..count {
-            debit.debits_posted += i64::from(amount);
-            credit.credits_posted += i64::from(amount);
+            debit.debits_posted += i64::from(AMOUNT);
+            credit.credits_posted += i64::from(AMOUNT);
         }
         Ok(())
     }
@@ -75,21 +76,21 @@ impl SeedLedger for Client {
         Ok(self.request().map(|account| account.credits_posted - account.debits_posted))
     }
 
-    fn hold(&mut self, amount: u32) -> Result<()> {
+    fn hold(&mut self) -> Result<()> {
         self.stored = None;
         let [debit, credit] = &mut *self.request();
-        debit.debits_pending += i64::from(amount);
-        credit.credits_pending += i64::from(amount);
+        debit.debits_pending += i64::from(HELD);
+        credit.credits_pending += i64::from(HELD);
         Ok(())
     }
 
-    fn post(&mut self, amount: u32) -> Result<()> {
+    fn post(&mut self) -> Result<()> {
         self.stored = Some([TransferKind::Pending, TransferKind::PostPending]);
         let [debit, credit] = &mut *self.request();
-        debit.debits_pending -= i64::from(amount);
-        debit.debits_posted += i64::from(amount);
-        credit.credits_pending -= i64::from(amount);
-        credit.credits_posted += i64::from(amount);
+        debit.debits_pending -= i64::from(HELD);
+        debit.debits_posted += i64::from(HELD);
+        credit.credits_pending -= i64::from(HELD);
+        credit.credits_posted += i64::from(HELD);
         Ok(())
     }
 
@@ -102,11 +103,7 @@ impl SeedLedger for Client {
     }
 
     fn stored_kinds(&mut self) -> Result<[TransferKind; 2]> {
-        self.requests += 1;
+        self.meter.count();
         Ok(self.stored.unwrap_or([TransferKind::Plain; 2]))
-    }
-
-    fn requests(&self) -> u64 {
-        self.requests
     }
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use postgres::{Client, Config, NoTls};
+use postgres::{Client, Config, NoTls, config::Host};
 
-use super::{Description, SeedLedger, Server, public_address};
-use crate::{error::bad_input, machine};
+use super::{Description, SeedLedger, Server};
+use crate::{error::bad_input, machine, meter::Meter};
 
 mod seed;
 
@@ -18,26 +18,39 @@ const SETTINGS: &str = "SELECT string_agg(name || '=' || current_setting(name), 
      WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method',
                     'shared_buffers', 'max_wal_size', 'jit')";
 
+/// What somebody else keeps in the database.
+const OTHER_RELATIONS: &str = "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'";
+
 /// A PostgreSQL server.
-pub struct Postgres {
+struct Postgres {
     config: Config,
-    address: String,
     admin: Client,
 }
 
-impl Postgres {
-    /// Connects and asks for an empty query.
-    pub fn connect(url: &str, timeout: Duration) -> Result<Self> {
-        let address = public_address(url).to_owned();
-        let mut config: Config = url
-            .parse()
-            .map_err(|error| bad_input(format!("postgres: DATABASE_URL is not an address: {error}")))?;
-        config.connect_timeout(timeout).tcp_user_timeout(timeout).application_name("ledger-bench");
-        let mut admin = connection(&config).with_context(|| format!("postgres at {address}"))?;
-        admin.batch_execute("").with_context(|| format!("postgres at {address}"))?;
-        Ok(Self { config, address, admin })
-    }
+/// Connects and asks for an empty query.
+pub fn connect(url: &str, timeout: Duration) -> Result<Box<dyn Server>> {
+    let mut config: Config =
+        url.parse().map_err(|error| bad_input(format!("DATABASE_URL is not an address: {error}")))?;
+    config.connect_timeout(timeout).tcp_user_timeout(timeout).application_name("ledger-bench");
+    let mut admin = config.connect(NoTls)?;
+    admin.batch_execute("")?;
+    Ok(Box::new(Postgres { config, admin }))
+}
 
+/// Hosts and ports of a URL or of `name=value` words.
+pub fn public_address(url: &str) -> Option<String> {
+    let config: Config = url.parse().ok()?;
+    let hosts = config.get_hosts().iter().map(|host| match host {
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(folder) => folder.display().to_string(),
+    });
+    let port = |index: usize| config.get_ports().get(index).or(config.get_ports().first()).unwrap_or(&5432);
+    let places = hosts.enumerate().map(|(index, host)| format!("{host}:{}", port(index)));
+    Some(places.collect::<Vec<_>>().join(","))
+}
+
+impl Postgres {
     /// Drops our schema; one that only has its name is left alone.
     fn drop_schema(&mut self) -> Result<()> {
         let found = self.admin.query_opt(
@@ -54,25 +67,20 @@ impl Postgres {
     }
 }
 
-fn connection(config: &Config) -> Result<Client> {
-    Ok(config.connect(NoTls)?)
-}
-
 impl Server for Postgres {
     fn prepare(&mut self) -> Result<bool> {
         self.drop_schema()?;
+        let others: i64 = self.admin.query_one(OTHER_RELATIONS, &[])?.get(0);
         self.admin.batch_execute(&format!(
             "CREATE SCHEMA ledger_bench; COMMENT ON SCHEMA ledger_bench IS '{SCHEMA_COMMENT}'"
         ))?;
         seed::create_accounts(&mut self.admin)?;
-        // Tables just made hold nothing else; what other schemas hold does not weigh on them.
-        Ok(true)
+        Ok(others == 0)
     }
 
-    fn seed_client(&mut self) -> Result<Box<dyn SeedLedger>> {
-        let connection =
-            connection(&self.config).with_context(|| format!("one more connection to {}", self.address))?;
-        Ok(Box::new(seed::Client::new(connection)?))
+    fn seed_client(&mut self, meter: Meter) -> Result<Box<dyn SeedLedger>> {
+        let connection = self.config.connect(NoTls).context("one more connection")?;
+        Ok(Box::new(seed::Client::new(connection, meter)?))
     }
 
     fn describe(&mut self) -> Result<Description> {
@@ -91,5 +99,24 @@ impl Server for Postgres {
 
     fn clean_up(&mut self) -> Result<()> {
         self.drop_schema()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown_without_secrets() {
+        let shown = [
+            ("postgresql://me:p%40ss@db:5433/x?connect_timeout=3", Some("db:5433")),
+            ("postgresql://me:secret@db/x", Some("db:5432")),
+            ("host=db user=me password=secret", Some("db:5432")),
+            ("host=a,b port=1,2 password=secret", Some("a:1,b:2")),
+            ("password secret", None),
+        ];
+        for (url, address) in shown {
+            assert_eq!(public_address(url).as_deref(), address);
+        }
     }
 }

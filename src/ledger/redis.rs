@@ -5,54 +5,39 @@ use std::{collections::HashMap, time::Duration};
 use anyhow::{Context, Result};
 use redis::{Client, Connection, IntoConnectionInfo};
 
-use super::{Description, SeedLedger, Server, public_address};
-use crate::{error::bad_input, machine};
+use super::{Description, SeedLedger, Server};
+use crate::{error::bad_input, machine, meter::Meter};
 
 mod seed;
 
-/// Every key of ours begins so; no other is touched.
-const PREFIX: &str = "ledger_bench:";
 /// The settings that decide what a figure means.
 const SETTINGS: [&str; 5] = ["appendonly", "appendfsync", "save", "maxmemory", "io-threads"];
 
 /// A Redis or Valkey server.
-pub struct Redis {
+struct Redis {
     client: Client,
-    address: String,
     timeout: Duration,
     admin: Connection,
 }
 
+/// Connects and asks for a PING.
+pub fn connect(url: &str, timeout: Duration) -> Result<Box<dyn Server>> {
+    let info = url
+        .into_connection_info()
+        .map_err(|error| bad_input(format!("REDIS_URL is not an address: {error}")))?;
+    let tcp = info.tcp_settings().clone().set_nodelay(true);
+    let client = Client::open(info.set_tcp_settings(tcp))?;
+    let mut admin = connection(&client, timeout)?;
+    redis::cmd("PING").exec(&mut admin)?;
+    Ok(Box::new(Redis { client, timeout, admin }))
+}
+
+/// Host and port of a URL, or the socket's path.
+pub fn public_address(url: &str) -> Option<String> {
+    url.into_connection_info().ok().map(|info| info.addr().to_string())
+}
+
 impl Redis {
-    /// Connects and asks for a PING.
-    pub fn connect(url: &str, timeout: Duration) -> Result<Self> {
-        let address = public_address(url).to_owned();
-        let info = url
-            .into_connection_info()
-            .map_err(|error| bad_input(format!("redis: REDIS_URL is not an address: {error}")))?;
-        let tcp = info.tcp_settings().clone().set_nodelay(true);
-        let client = Client::open(info.set_tcp_settings(tcp))?;
-        let mut admin = connection(&client, timeout).with_context(|| format!("redis at {address}"))?;
-        redis::cmd("PING").exec(&mut admin).with_context(|| format!("redis at {address}"))?;
-        Ok(Self { client, address, timeout, admin })
-    }
-
-    fn remove_our_keys(&mut self) -> Result<()> {
-        let keys = self.our_keys()?;
-        if !keys.is_empty() {
-            redis::cmd("DEL").arg(&keys).exec(&mut self.admin)?;
-        }
-        Ok(())
-    }
-
-    fn our_keys(&mut self) -> Result<Vec<Vec<u8>>> {
-        let pattern = format!("{PREFIX}*");
-        let mut scan = redis::cmd("SCAN");
-        scan.cursor_arg(0).arg("MATCH").arg(pattern).arg("COUNT").arg(1_000);
-        let keys: redis::RedisResult<Vec<_>> = scan.iter(&mut self.admin)?.collect();
-        Ok(keys?)
-    }
-
     fn info(&mut self) -> Result<HashMap<String, String>> {
         let text: String = redis::cmd("INFO").query(&mut self.admin)?;
         let pairs = text.lines().filter_map(|line| line.split_once(':'));
@@ -77,18 +62,15 @@ fn connection(client: &Client, timeout: Duration) -> Result<Connection> {
 
 impl Server for Redis {
     fn prepare(&mut self) -> Result<bool> {
-        self.remove_our_keys()?;
-        let left = self.our_keys()?.len();
-        anyhow::ensure!(left == 0, "{left} keys {PREFIX}* are still there after their removal");
+        seed::remove_accounts(&mut self.admin)?;
         let others: u64 = redis::cmd("DBSIZE").query(&mut self.admin)?;
         seed::create_accounts(&mut self.admin)?;
         Ok(others == 0)
     }
 
-    fn seed_client(&mut self) -> Result<Box<dyn SeedLedger>> {
-        let connection = connection(&self.client, self.timeout)
-            .with_context(|| format!("one more connection to {}", self.address))?;
-        Ok(Box::new(seed::Client::new(connection)))
+    fn seed_client(&mut self, meter: Meter) -> Result<Box<dyn SeedLedger>> {
+        let connection = connection(&self.client, self.timeout).context("one more connection")?;
+        Ok(Box::new(seed::Client::new(connection, meter)))
     }
 
     fn describe(&mut self) -> Result<Description> {
@@ -109,6 +91,18 @@ impl Server for Redis {
     }
 
     fn clean_up(&mut self) -> Result<()> {
-        self.remove_our_keys()
+        seed::remove_accounts(&mut self.admin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown_without_secrets() {
+        assert_eq!(public_address("redis://:secret@127.0.0.1:6379/0").as_deref(), Some("127.0.0.1:6379"));
+        assert_eq!(public_address("redis://me:p%2Fss@db").as_deref(), Some("db:6379"));
+        assert_eq!(public_address("http://me:secret@db"), None);
     }
 }

@@ -3,14 +3,14 @@
 
 use std::{env, process::Command, sync::Arc, time::Duration};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use tigerbeetle_unofficial::{
     self as tb,
     error::{CreateTransfersError, NewClientErrorKind, SendError, SendErrorKind},
 };
 
 use super::{Description, SeedLedger, Server};
-use crate::{error::bad_input, machine};
+use crate::{error::bad_input, machine, meter::Meter};
 use ids::Ids;
 use wait::Waiter;
 
@@ -27,35 +27,41 @@ const LEDGER: u32 = 1;
 const CODE: u16 = 1;
 
 /// A TigerBeetle cluster.
-pub struct Tigerbeetle {
+struct Tigerbeetle {
     address: String,
-    client: Arc<tb::Client>,
+    timeout: Duration,
+    admin: tb::Client,
     waiter: Waiter,
+    /// The one client of all callers: its requests that wait coalesce into the next batch.
+    shared: Option<Arc<tb::Client>>,
     ids: ids::Source,
     accounts: [u128; 2],
 }
 
-impl Tigerbeetle {
-    /// Starts a client and asks for an account that does not exist.
-    pub fn connect(address: &str, timeout: Duration) -> Result<Self> {
-        log::take();
-        let client = tb::Client::new(CLUSTER, address).map_err(|error| match error.kind() {
-            NewClientErrorKind::AddressInvalid | NewClientErrorKind::AddressLimitExceeded => {
-                bad_input(format!(
-                    "tigerbeetle: TIGERBEETLE_ADDRESS is not an address: {address}: {error}; \
-                     name IP:PORT, or several with commas between"
-                ))
-            }
-            _ => anyhow::anyhow!("tigerbeetle at {address}: starting a client: {error}"),
-        })?;
-        let waiter = Waiter::new(timeout);
-        let answer = waiter.wait(client.lookup_accounts(vec![1]));
-        answer
-            .and_then(|found| found.map_err(send_error))
-            .with_context(|| format!("tigerbeetle at {address}"))?;
-        let ids = ids::Source::new();
-        Ok(Self { address: address.to_owned(), client: Arc::new(client), waiter, ids, accounts: [0; 2] })
-    }
+/// Starts a client and asks for an account that does not exist.
+pub fn connect(address: &str, timeout: Duration) -> Result<Box<dyn Server>> {
+    log::take();
+    Ok(Box::new(Tigerbeetle {
+        address: address.to_owned(),
+        timeout,
+        admin: start_client(address, timeout)?,
+        waiter: Waiter::new(timeout),
+        shared: None,
+        ids: ids::Source::new(),
+        accounts: [0; 2],
+    }))
+}
+
+/// A client that has had its first reply.
+fn start_client(address: &str, timeout: Duration) -> Result<tb::Client> {
+    let client = tb::Client::new(CLUSTER, address).map_err(|error| match error.kind() {
+        NewClientErrorKind::AddressInvalid | NewClientErrorKind::AddressLimitExceeded => bad_input(format!(
+            "TIGERBEETLE_ADDRESS is not an address: {error}; name IP:PORT, or several with commas between"
+        )),
+        _ => anyhow::anyhow!("starting a client: {error}"),
+    })?;
+    Waiter::new(timeout).wait(client.lookup_accounts(vec![1]))?.map_err(send_error)?;
+    Ok(client)
 }
 
 /// A server that is older than the client evicts it: that is the user's to mend.
@@ -97,16 +103,20 @@ fn refused(error: CreateTransfersError) -> anyhow::Error {
 impl Server for Tigerbeetle {
     fn prepare(&mut self) -> Result<bool> {
         let anything = Box::new(tb::QueryFilter::new(1));
-        let found = self.waiter.wait(self.client.query_accounts(anything))??;
+        let found = self.waiter.wait(self.admin.query_accounts(anything))??;
         self.accounts = [self.ids.account(0), self.ids.account(1)];
         let accounts = self.accounts.map(|id| tb::Account::new(id, LEDGER, CODE)).to_vec();
-        self.waiter.wait(self.client.create_accounts(accounts))??;
+        self.waiter.wait(self.admin.create_accounts(accounts))??;
         Ok(found.is_empty())
     }
 
-    fn seed_client(&mut self) -> Result<Box<dyn SeedLedger>> {
-        let ids = self.ids.next_client();
-        Ok(Box::new(seed::Client::new(Arc::clone(&self.client), self.waiter.another(), ids, self.accounts)))
+    fn seed_client(&mut self, meter: Meter) -> Result<Box<dyn SeedLedger>> {
+        let shared = match &self.shared {
+            Some(shared) => Arc::clone(shared),
+            None => Arc::clone(self.shared.insert(Arc::new(start_client(&self.address, self.timeout)?))),
+        };
+        let waiter = Waiter::new(self.timeout);
+        Ok(Box::new(seed::Client::new(shared, waiter, self.ids.next_client(), self.accounts, meter)))
     }
 
     fn describe(&mut self) -> Result<Description> {

@@ -24,10 +24,11 @@ pub fn render(rows: &[Measurement]) -> String {
         }
     }
     groups.sort_unstable();
+    let planned = rows.iter().map(|row| row.round as usize).max().unwrap_or(0);
     let mut lines =
         vec![["benchmark", "system", "ns/op", "time/op", "TigerBeetle is", "rounds"].map(String::from)];
     for group in groups {
-        lines.extend(group_lines(group, rows));
+        lines.extend(group_lines(group, rows, planned));
     }
     let failed: Vec<_> = rows.iter().filter(|row| !row.is_verified()).collect();
     let mut text =
@@ -42,7 +43,7 @@ pub fn render(rows: &[Measurement]) -> String {
     text
 }
 
-fn group_lines(wanted: Group, rows: &[Measurement]) -> Vec<[String; 6]> {
+fn group_lines(wanted: Group, rows: &[Measurement], planned: usize) -> Vec<[String; 6]> {
     let mut by_system: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for row in rows.iter().filter(|row| group(row) == wanted && row.is_verified()) {
         by_system.entry(&row.system).or_default().extend(row.ns_per_op);
@@ -69,10 +70,15 @@ fn group_lines(wanted: Group, rows: &[Measurement]) -> Vec<[String; 6]> {
             units::grouped(ns_per_op),
             units::time(ns_per_op),
             standing,
-            by_system[system].len().to_string(),
+            rounds(by_system[system].len(), planned),
         ]);
     }
     lines
+}
+
+/// How many samples the median is of; those that failed or have no row are missing.
+fn rounds(measured: usize, planned: usize) -> String {
+    if measured == planned { measured.to_string() } else { format!("{measured} of {planned}") }
 }
 
 /// The benchmark, and whatever else tells it from its neighbours.
@@ -150,12 +156,12 @@ mod tests {
 benchmark                   system              ns/op   time/op   TigerBeetle is   rounds
 
 basic                       tigerbeetle       828,047    828 us                         3
-                            redis             186,726    187 us   4.43x slower          1
+                            redis             186,726    187 us   4.43x slower     1 of 3
 
-basic_batch of 1000         tigerbeetle     3,344,849   3.34 ms                         1
-                            postgres      143,643,593    144 ms   42.9x faster          1
+basic_batch of 1000         tigerbeetle     3,344,849   3.34 ms                    1 of 3
+                            postgres      143,643,593    144 ms   42.9x faster     1 of 3
 
-basic_parallel, 2 clients   redis              29,445   29.4 us                         1
+basic_parallel, 2 clients   redis              29,445   29.4 us                    1 of 3
 
 Failed, and in no figure above:
   round 2  basic  redis  10 too low

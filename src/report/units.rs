@@ -6,21 +6,22 @@ use std::time::Duration;
 #[must_use]
 pub fn time(ns: u64) -> String {
     const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
-    let three_digits = |unit: u64| {
-        let decimals = match ns / unit {
-            0..10 => 2,
-            10..100 => 1,
-            _ => 0,
-        };
-        fixed(ns, unit, if unit == 1 { 0 } else { decimals })
-    };
     // 999.6 us rounds up to 1000 us: the next unit then says it better.
     UNITS
         .into_iter()
-        .map(|(name, unit)| (three_digits(unit), name))
+        .map(|(name, unit)| (three_digits(ns, unit, if unit == 1 { 0 } else { 2 }), name))
         .find(|(digits, name)| *name == "s" || digits.len() < 4 || digits.contains('.'))
         .map(|(digits, name)| format!("{digits} {name}"))
         .unwrap_or_default()
+}
+
+/// `numerator / denominator` with three significant digits, or all that stand before the point;
+/// with `decimals_max` at most.
+fn three_digits(numerator: u64, denominator: u64, decimals_max: u32) -> String {
+    // By the rounded value: 9.996 is 10.0, not 10.00.
+    let fits = |decimals: &u32| fixed(numerator, denominator, *decimals).len() <= 4;
+    let decimals = (0..=decimals_max).rev().find(fits).unwrap_or(0);
+    fixed(numerator, denominator, decimals)
 }
 
 /// How many times `ours` is of `theirs`, in words with direction, to three significant digits:
@@ -32,12 +33,7 @@ pub fn times(ours_ns: u64, theirs_ns: u64) -> String {
     if less == 0 {
         return String::new();
     }
-    let decimals = match more / less {
-        0..10 => 2,
-        10..100 => 1,
-        _ => 0,
-    };
-    let ratio = fixed(more, less, decimals);
+    let ratio = three_digits(more, less, 2);
     if ratio == "1.00" { "the same".into() } else { format!("{ratio}x {word}") }
 }
 
@@ -88,7 +84,8 @@ mod tests {
             (0, "0 ns"),
             (999, "999 ns"),
             (1_000, "1.00 us"),
-            (9_999, "10.00 us"),
+            (9_999, "10.0 us"),
+            (99_960, "100 us"),
             (41_234, "41.2 us"),
             (828_047, "828 us"),
             (999_600, "1.00 ms"),
@@ -107,6 +104,7 @@ mod tests {
         assert_eq!(times(828_047, 186_726), "4.43x slower");
         assert_eq!(times(3_344_849, 143_643_593), "42.9x faster");
         assert_eq!(times(1, 100_000), "100000x faster");
+        assert_eq!(times(9_996, 1_000), "10.0x slower");
         assert_eq!(times(1_001, 1_000), "the same");
         assert_eq!(times(235, 100), "2.35x slower");
         assert_eq!(times(1, 0), "");

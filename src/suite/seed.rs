@@ -6,29 +6,26 @@ use anyhow::{Context, Result};
 
 use super::{Check, ensure_all_hold};
 use crate::{
-    ledger::{Account, SeedLedger, TransferKind},
+    ledger::{AMOUNT, Account, HELD, SeedLedger, Server, TransferKind},
+    meter::Meter,
     plan::Benchmark,
     runner::Work,
 };
 
-/// What the predecessor moves by one transfer.
-const AMOUNT: u32 = 10;
-/// What it holds and posts.
-const HELD: u32 = 500;
-
 /// One client of a seed benchmark, counting what was acknowledged.
 pub struct Client {
     ledger: Box<dyn SeedLedger>,
+    meter: Meter,
     benchmark: Benchmark,
     batch: u32,
     acknowledged: i64,
 }
 
 impl Client {
-    /// A client on two accounts that are still untouched.
-    #[must_use]
-    pub fn new(ledger: Box<dyn SeedLedger>, benchmark: Benchmark, batch: u32) -> Self {
-        Self { ledger, benchmark, batch, acknowledged: 0 }
+    /// A client of a server whose two accounts are still untouched.
+    pub fn connect(server: &mut dyn Server, meter: Meter, benchmark: Benchmark, batch: u32) -> Result<Self> {
+        let ledger = server.seed_client(meter.clone())?;
+        Ok(Self { ledger, meter, benchmark, batch, acknowledged: 0 })
     }
 
     /// Counts the op before it is checked: the server has said that it is done.
@@ -38,19 +35,19 @@ impl Client {
     }
 
     fn basic(&mut self) -> Result<()> {
-        self.ledger.transfer(AMOUNT)?;
+        self.ledger.transfer()?;
         let moved = self.acknowledge() * i64::from(AMOUNT);
         ensure_all_hold(&balance_checks(self.ledger.balances()?, moved))
     }
 
     fn basic_batch(&mut self) -> Result<()> {
-        self.ledger.transfer_batch(AMOUNT, self.batch)?;
+        self.ledger.transfer_batch(self.batch)?;
         let moved = self.acknowledge() * i64::from(AMOUNT) * i64::from(self.batch);
         ensure_all_hold(&balance_checks(self.ledger.balances_after_batch()?, moved))
     }
 
     fn basic_parallel(&mut self) -> Result<()> {
-        self.ledger.transfer(AMOUNT)?;
+        self.ledger.transfer()?;
         self.acknowledge();
         Ok(())
     }
@@ -58,11 +55,11 @@ impl Client {
     /// Where transfers are stored the predecessor looks at the hold, and at both of them.
     fn two_phase(&mut self) -> Result<()> {
         let keeps_transfers = self.ledger.keeps_transfers();
-        self.ledger.hold(HELD)?;
+        self.ledger.hold()?;
         if keeps_transfers {
             self.check_held()?;
         }
-        self.ledger.post(HELD)?;
+        self.ledger.post()?;
         self.acknowledge();
         if keeps_transfers {
             let kinds = self.ledger.stored_kinds()?;
@@ -100,7 +97,7 @@ impl Work for Client {
     }
 
     fn requests(&self) -> u64 {
-        self.ledger.requests()
+        self.meter.total()
     }
 }
 
@@ -108,12 +105,14 @@ impl Work for Client {
 /// done, to the unit. A hold is looked at on one more op.
 pub fn verify(clients: &mut [Client]) -> Result<()> {
     let acknowledged: i64 = clients.iter().map(|client| client.acknowledged).sum();
+    let alone = clients.len() == 1;
     let first = clients.first_mut().context("a sample has a client")?;
     match first.benchmark {
         Benchmark::TwoPhase => {
-            first.ledger.hold(HELD)?;
+            assert!(alone, "its sums are those of one client");
+            first.ledger.hold()?;
             first.check_held()?;
-            first.ledger.post(HELD)?;
+            first.ledger.post()?;
             first.acknowledge();
             first.check_posted()
         }
@@ -154,7 +153,6 @@ mod tests {
         ledger::{self, System},
         runner::{self, Load},
         timer::Budget,
-        watchdog::Board,
     };
     use clap::ValueEnum;
     use std::time::Duration;
@@ -192,33 +190,33 @@ mod tests {
         fn hello(&mut self) -> Result<()> {
             self.inner.hello()
         }
-        fn transfer(&mut self, amount: u32) -> Result<()> {
+        fn transfer(&mut self) -> Result<()> {
             if self.strikes(Fault::LosesTransfer) {
                 return Ok(());
             }
             if self.strikes(Fault::DoublesTransfer) {
-                self.inner.transfer(amount)?;
+                self.inner.transfer()?;
             }
-            self.inner.transfer(amount)
+            self.inner.transfer()
         }
-        fn transfer_batch(&mut self, amount: u32, count: u32) -> Result<()> {
+        fn transfer_batch(&mut self, count: u32) -> Result<()> {
             let lost = u32::from(self.strikes(Fault::LosesOneOfBatch));
-            self.inner.transfer_batch(amount, count - lost)
+            self.inner.transfer_batch(count - lost)
         }
         fn balances(&mut self) -> Result<[i64; 2]> {
             self.inner.balances()
         }
-        fn hold(&mut self, amount: u32) -> Result<()> {
-            if self.fault == Fault::NeverHolds { Ok(()) } else { self.inner.hold(amount) }
+        fn hold(&mut self) -> Result<()> {
+            if self.fault == Fault::NeverHolds { Ok(()) } else { self.inner.hold() }
         }
-        fn post(&mut self, amount: u32) -> Result<()> {
+        fn post(&mut self) -> Result<()> {
             match self.fault {
                 Fault::NeverHolds => {
-                    self.inner.hold(amount)?;
-                    self.inner.post(amount)
+                    self.inner.hold()?;
+                    self.inner.post()
                 }
                 Fault::NeverPosts => Ok(()),
-                _ => self.inner.post(amount),
+                _ => self.inner.post(),
             }
         }
         fn accounts(&mut self) -> Result<[Account; 2]> {
@@ -230,20 +228,17 @@ mod tests {
         fn stored_kinds(&mut self) -> Result<[TransferKind; 2]> {
             self.inner.stored_kinds()
         }
-        fn requests(&self) -> u64 {
-            self.inner.requests()
-        }
     }
 
     /// Runs 5 ops with a fault and returns what was found: in the loop, or after it.
     fn found(benchmark: Benchmark, fault: Fault, stores_transfers: bool) -> Option<String> {
         let mut server = ledger::connect(System::Memory, Duration::from_secs(1)).expect("memory");
         server.prepare().expect("memory");
-        let inner = server.seed_client().expect("memory");
-        let broken = Broken { inner, fault, calls_left: 3, stores_transfers };
-        let clients = vec![Client::new(Box::new(broken), benchmark, 7)];
+        let mut client = Client::connect(server.as_mut(), Meter::default(), benchmark, 7).expect("memory");
+        client.ledger = Box::new(Broken { inner: client.ledger, fault, calls_left: 3, stores_transfers });
+        let clients = vec![client];
         let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(5) } };
-        let (mut sample, mut clients) = runner::run(clients, load, &Board::new(1));
+        let (mut sample, mut clients) = runner::run(clients, load);
         let in_loop = sample.failure.take().map(|(_, error)| format!("in the loop: {error:#}"));
         in_loop.or_else(|| verify(&mut clients).err().map(|error| format!("after it: {error:#}")))
     }

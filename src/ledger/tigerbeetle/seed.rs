@@ -6,7 +6,10 @@ use anyhow::{Context, Result};
 use tigerbeetle_unofficial::{self as tb, transfer::Flags};
 
 use super::{CODE, Ids, LEDGER, Waiter, refused};
-use crate::ledger::{Account, SeedLedger, TransferKind};
+use crate::{
+    ledger::{AMOUNT, Account, HELD, SeedLedger, TransferKind},
+    meter::Meter,
+};
 
 /// One caller of the shared client.
 pub struct Client {
@@ -16,12 +19,12 @@ pub struct Client {
     accounts: [u128; 2],
     /// The ids of the last hold and of its posting.
     two_phase: [u128; 2],
-    requests: u64,
+    meter: Meter,
 }
 
 impl Client {
-    pub fn new(shared: Arc<tb::Client>, waiter: Waiter, ids: Ids, accounts: [u128; 2]) -> Self {
-        Self { shared, waiter, ids, accounts, two_phase: [0; 2], requests: 0 }
+    pub fn new(shared: Arc<tb::Client>, waiter: Waiter, ids: Ids, accounts: [u128; 2], meter: Meter) -> Self {
+        Self { shared, waiter, ids, accounts, two_phase: [0; 2], meter }
     }
 
     fn new_transfer(&mut self, amount: u32) -> tb::Transfer {
@@ -35,12 +38,12 @@ impl Client {
     }
 
     fn create(&mut self, transfers: Vec<tb::Transfer>) -> Result<()> {
-        self.requests += 1;
+        self.meter.count();
         self.waiter.wait(self.shared.create_transfers(transfers))?.map_err(refused)
     }
 
     fn lookup(&mut self) -> Result<[tb::Account; 2]> {
-        self.requests += 1;
+        self.meter.count();
         let found = self.waiter.wait(self.shared.lookup_accounts(self.accounts.to_vec()))??;
         let found: [tb::Account; 2] = found
             .try_into()
@@ -58,13 +61,13 @@ impl SeedLedger for Client {
         self.lookup().map(drop)
     }
 
-    fn transfer(&mut self, amount: u32) -> Result<()> {
-        self.transfer_batch(amount, 1)
+    fn transfer(&mut self) -> Result<()> {
+        self.transfer_batch(1)
     }
 
     /// Built inside the clock, as the predecessor did.
-    fn transfer_batch(&mut self, amount: u32, count: u32) -> Result<()> {
-        let transfers = (0..count).map(|_| self.new_transfer(amount)).collect();
+    fn transfer_batch(&mut self, count: u32) -> Result<()> {
+        let transfers = (0..count).map(|_| self.new_transfer(AMOUNT)).collect();
         self.create(transfers)
     }
 
@@ -76,15 +79,15 @@ impl SeedLedger for Client {
         Ok([balance(a)?, balance(b)?])
     }
 
-    fn hold(&mut self, amount: u32) -> Result<()> {
-        let hold = self.new_transfer(amount).with_flags(Flags::PENDING);
+    fn hold(&mut self) -> Result<()> {
+        let hold = self.new_transfer(HELD).with_flags(Flags::PENDING);
         self.two_phase = [hold.id(), 0];
         self.create(vec![hold])
     }
 
-    fn post(&mut self, amount: u32) -> Result<()> {
+    fn post(&mut self) -> Result<()> {
         let post = self
-            .new_transfer(amount)
+            .new_transfer(HELD)
             .with_pending_id(self.two_phase[0])
             .with_flags(Flags::POST_PENDING_TRANSFER);
         self.two_phase[1] = post.id();
@@ -109,16 +112,12 @@ impl SeedLedger for Client {
     }
 
     fn stored_kinds(&mut self) -> Result<[TransferKind; 2]> {
-        self.requests += 1;
+        self.meter.count();
         let found = self.waiter.wait(self.shared.lookup_transfers(self.two_phase.to_vec()))??;
         let [hold, post] = found.as_slice() else {
             anyhow::bail!("{} transfers instead of 2", found.len());
         };
         Ok([kind(hold), kind(post)])
-    }
-
-    fn requests(&self) -> u64 {
-        self.requests
     }
 }
 

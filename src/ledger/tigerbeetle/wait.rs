@@ -54,11 +54,6 @@ impl Waiter {
         Self { waker: Waker::from(Arc::clone(&signal)), signal, timeout }
     }
 
-    /// One more with the same patience, for another thread.
-    pub fn another(&self) -> Self {
-        Self::new(self.timeout)
-    }
-
     /// The future's value. A future that was given up is dropped; a late wake-up of it only
     /// makes the next wait look once more.
     pub fn wait<F: Future>(&self, future: F) -> Result<F::Output> {

@@ -1,0 +1,29 @@
+//! `plan`: what `run.sh` needs to know, as `name=value` lines, the samples in their order last.
+
+use anyhow::Result;
+
+use super::{Outcome, print};
+use crate::{
+    cli::{PlanArgs, plan_path},
+    ledger::System,
+    plan,
+};
+
+pub fn plan(args: &PlanArgs) -> Result<Outcome> {
+    let plan = args.check()?;
+    let samples = plan::schedule(&plan.cases, &plan.settings)?;
+    let mut systems: Vec<_> = plan.cases.iter().map(|case| case.system).collect();
+    systems.sort_unstable();
+    systems.dedup();
+    let systems: Vec<_> = systems.into_iter().map(System::name).collect();
+
+    let mut lines = vec![
+        format!("run_id={}", plan.settings.run_id),
+        format!("csv={}", plan_path(&plan.csv)?),
+        format!("data={}", plan_path(&plan.data)?),
+        format!("systems={}", systems.join(" ")),
+    ];
+    lines.extend(samples.iter().map(|sample| format!("sample={sample}")));
+    print(&(lines.join("\n") + "\n"))?;
+    Ok(Outcome::Good)
+}
