@@ -20,6 +20,7 @@ declare -A foreign=([memory]=yes) # systems without a server of ours: the user's
 declare -A running=()    # system -> identity of our server's process
 data=                    # the folder on the disk that is measured, once it is ours
 child=                   # what `child` waits for
+locked=                  # this checkout is ours
 half_made=               # what a broken-off build or fetch would leave in the cache
 
 usage() {
@@ -28,9 +29,9 @@ usage() {
 ./run.sh setup                 fetch or build the tools, the servers and the binary, no more
 ./run.sh test                  every check there is
 CASES:    --suite seed  --benchmark basic,two_phase,basic_batch,basic_parallel
-          --system tigerbeetle,redis,postgres  --clients N
-MEASURE:  --rounds N  --warmup 500ms  --time 1s  --ops N  --quick  --seed N  --csv FILE  --data DIR
-          (all of them: target/release/ledger-bench plan --help)
+          --system tigerbeetle,redis,postgres,memory  --clients N,...  --batch N,...
+MEASURE:  --rounds N  --warmup 500ms  --time 1s  --ops N  --quick  --seed N  --timeout 30s  --host NAME
+          --csv FILE  --data DIR  (what each means: target/release/ledger-bench plan --help)
 Private servers are started and ended, unless the environment names yours:
   TIGERBEETLE_ADDRESS=127.0.0.1:3000  REDIS_URL=redis://...  DATABASE_URL=postgresql://...
 TIGERBEETLE=/path/to/tigerbeetle names a server binary to use in place of the one built from source.
@@ -42,7 +43,8 @@ main() {
     -h | --help | help) usage ;;
     setup) begin; set_up ;;
     test) begin; run_tests ;;
-    *) begin; run "$@" ;;
+    '' | -*) begin; run "$@" ;;
+    *) die 2 "unknown command '$1': ./run.sh help tells which there are" ;;
   esac
   exit # here, as bash would read on in a file that somebody may meanwhile have edited
 }
@@ -66,6 +68,8 @@ begin() {
     variable=${address[$system]}
     [[ -z ${!variable:-} ]] || foreign[$system]=yes
   done
+  # The rows take the server's version from this binary, which is not the user's server's.
+  [[ -z ${foreign[tigerbeetle]:-} ]] || unset TIGERBEETLE
 }
 
 say() { printf 'run.sh: %s\n' "$*" >&2 || true; }
@@ -93,9 +97,12 @@ spawn() {
 }
 
 # Runs a command to its end, as if in the foreground. `end` ends it when a signal comes first.
-child() {
+child() { child_as -- "$@"; }
+
+# child_as [SETPRIV OPTION...] -- COMMAND...
+child_as() {
   local status=0
-  spawn KILL -- "$@" </dev/null
+  spawn KILL "$@" </dev/null
   child=$spawned
   wait "$child" || status=$?
   child=
@@ -133,6 +140,7 @@ end_process() {
 lock_checkout() {
   exec 9<>target/ledger-bench.lock
   flock --nonblock 9 || die 1 "this checkout is in use by $(<target/ledger-bench.lock)"
+  locked=yes
   echo "run.sh, pid $$, since $(date '+%F %T')" >target/ledger-bench.lock
 }
 
@@ -365,6 +373,7 @@ start() {
   local log=$root/target/logs/$1.log status
   for _ in {1..20}; do
     port=$((20000 + RANDOM % 12000)) # below those that the system gives to clients
+    ! is_open "$port" || continue    # or the ping would be answered by somebody else's server
     : >"$log"
     "start_$1" "$data/ledger-bench-$1" "$log"
     running[$1]=$(identity "$spawned")
@@ -375,8 +384,12 @@ start() {
     stop "$1"
     grep -Eqi 'address ?(already )?in ?use' "$log" || break
   done
-  fail "$log" "$1's server did not start"
+  tail -n 20 "$log" >&2 || true
+  say "$1's server did not start (log: $log)"
+  return 1
 }
+
+is_open() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 # await SYSTEM PID: until it answers or has died.
 await() {
@@ -436,7 +449,7 @@ create_cluster() {
   postgres_password=$(random_password)
   (umask 077 && echo "$postgres_password" >"$1/password")
   ((EUID != 0)) || chown --reference="$1" "$1/password"
-  child setpriv "${postgres_user[@]}" -- env --chdir="$1" "$postgres_bin/initdb" -D "$1/data" -U postgres \
+  child_as "${postgres_user[@]}" -- env --chdir="$1" "$postgres_bin/initdb" -D "$1/data" -U postgres \
     --auth=scram-sha-256 --pwfile="$1/password" --locale=C --encoding=UTF8 >"$2" 2>&1 ||
     fail "$2" "initdb failed"
   rm "$1/password"
@@ -470,7 +483,7 @@ set_up() {
 
 run() {
   local run_id csv folder systems samples=() # read_plan fills these
-  local system sample own=() since failed=0
+  local system sample own=() since failed=0 measured=0
   set_up_tools
   build
   read_plan "$@"
@@ -492,7 +505,7 @@ run() {
 read_plan() {
   local plan line value
   plan=$("$bin" plan "$@") || exit
-  while read -r line; do
+  while IFS= read -r line; do
     value=${line#*=}
     case $line in
       run_id=*) run_id=$value ;;
@@ -512,7 +525,7 @@ measure() {
   system=${BASH_REMATCH[1]}
   if [[ -z ${foreign[$system]:-} ]]; then
     ours=(--data "$data" --fresh)
-    start "$system"
+    start "$system" || { failed=1 && return; }
   fi
   child "$bin" run --csv "$csv" --since "$since" "${ours[@]}" -- "$1" || status=$?
   if [[ -n ${running[$system]:-} ]] && ! alive "${running[$system]}"; then
@@ -520,8 +533,10 @@ measure() {
     tail -n 20 "target/logs/$system.log" >&2
   fi
   stop "$system"
-  ((status != 2)) || exit 2
+  # Wrong input shows itself at once; what is wrong only later must not cost the rows so far their table.
+  ((status != 2 || measured > 0)) || exit 2
   ((status == 0)) || failed=1
+  measured=$((measured + 1))
 }
 
 run_tests() {
@@ -541,11 +556,12 @@ run_tests() {
   build
   find_servers tigerbeetle redis postgres
   prepare_servers "$root/target/servers-test" tigerbeetle redis postgres
-  for system in tigerbeetle redis postgres; do start "$system"; done
+  for system in tigerbeetle redis postgres; do start "$system" || exit; done
   check cargo test --release --locked --features servers --test servers
   for system in tigerbeetle redis postgres; do stop "$system"; done
   unset "${address[@]}"
-  exec 9>&- # tests/run_sh.sh runs run.sh in this checkout
+  exec 9>&- # tests/run_sh.sh runs run.sh in this checkout, which then is not ours
+  locked=
   check bash tests/run_sh.sh
   say "all checks passed"
 }
@@ -573,7 +589,7 @@ end() {
     remove_tigerbeetle_file "$data/ledger-bench-tigerbeetle"
     rm -rf "$data"/ledger-bench-{tigerbeetle,redis,postgres}
   fi
-  rm -f target/servers.pids
+  [[ -z $locked ]] || rm -f target/servers.pids
   exit "$1"
 }
 
