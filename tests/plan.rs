@@ -2,8 +2,13 @@
 
 mod common;
 
+use std::{fs, process::Command};
+
 use common::{Bench, stderr};
-use ledger_bench::{measurement::Measurement, plan::SampleSpec};
+use ledger_bench::{
+    measurement::{self, Measurement},
+    plan::SampleSpec,
+};
 
 const SHORT: &str = "--system memory --rounds 2 --warmup 1ms --ops 50";
 
@@ -84,6 +89,36 @@ fn the_progress_line_and_the_table_show_the_run() {
         bench.command(&["report", "--csv", "results.csv", "--run", "other"]).output().expect("it runs");
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("no rows of other"));
+}
+
+#[test]
+fn a_disk_that_fills_up_costs_no_row_that_was_there() {
+    let (bench, rows) = measured("--system memory --benchmark basic --rounds 1 --ops 1");
+    // So many rows that the rest of the last KiB does not hold one more.
+    let size = || fs::metadata(bench.csv()).expect("there").len();
+    let first = size();
+    while size() % 1024 < 600 {
+        measurement::append(&bench.csv(), &rows[0]).expect("appended");
+    }
+    assert!(size() < first + 64 * 1024, "a row is longer than the rest of a KiB");
+    let before = fs::read(bench.csv()).expect("readable");
+    let line = bench.plan("--system memory --benchmark basic --rounds 1 --ops 1").remove(0);
+    let limited = "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\""; // in KiB, as a full disk: EFBIG for ENOSPC
+    let sample = bench.sample(&line, &[]);
+    let output = Command::new("bash")
+        .args(["-c", limited, &size().div_ceil(1024).to_string()])
+        .arg(sample.get_program())
+        .args(sample.get_args())
+        .current_dir(sample.get_current_dir().expect("set"))
+        .output()
+        .expect("bash runs");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("appending a row to results.csv: File too large"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(fs::read(bench.csv()).expect("readable") == before, "the file is as it was");
 }
 
 #[test]
