@@ -1,0 +1,50 @@
+//! What a single flag's value may be.
+
+use std::{str::FromStr, time::Duration};
+
+const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
+
+/// Parses a whole number from `min` to `max`.
+pub fn number<T>(min: u64, max: u64) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: TryFrom<u64> + Clone + Send + Sync + 'static,
+{
+    move |text| {
+        let value = u64::from_str(text).ok().filter(|value| (min..=max).contains(value));
+        value
+            .and_then(|value| T::try_from(value).ok())
+            .ok_or_else(|| format!("wants a whole number from {min} to {max}"))
+    }
+}
+
+/// Parses a time span above 0.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    match duration_or_zero(text)? {
+        Duration::ZERO => Err("wants more than 0".into()),
+        duration => Ok(duration),
+    }
+}
+
+/// Parses a time span that may be 0.
+pub fn duration_or_zero(text: &str) -> Result<Duration, String> {
+    let hint = "wants a number with its unit, such as 500ms, 1s or 2m";
+    let duration = humantime::parse_duration(text).map_err(|_| hint.to_owned())?;
+    if text.trim().parse::<f64>().is_ok() {
+        return Err(hint.into());
+    }
+    if duration > DURATION_MAX {
+        return Err("wants a day at most".into());
+    }
+    Ok(duration)
+}
+
+/// Parses a label that no spreadsheet takes for anything else.
+pub fn label(text: &str) -> Result<String, String> {
+    let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    if text.is_empty() || (starts_well && is_plain && text.len() <= 64) {
+        Ok(text.to_owned())
+    } else {
+        Err("wants a letter, then at most 63 letters, digits, dots, dashes or underscores".into())
+    }
+}

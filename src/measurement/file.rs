@@ -1,0 +1,346 @@
+//! The file of rows: appending one, reading them back, and mending what a crash left.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{ErrorKind, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+
+use super::{Measurement, SCHEMA, csv_lines, header};
+use crate::error::{bad_input, say};
+
+/// Refuses, before anything is measured, a file that rows cannot be appended to, or a disk
+/// without room. Leaves the file as it is, and makes none.
+pub fn check_appendable(path: &Path) -> Result<()> {
+    check_file(path)?;
+    probe_space(path)
+}
+
+/// The part of it that asks the file alone.
+pub fn check_file(path: &Path) -> Result<()> {
+    let refuse = |why: &str| Err(bad_input(format!("--csv {}: {why}", path.display())));
+    match fs::metadata(path) {
+        Ok(kind) if kind.is_dir() => return refuse("is a folder, name a file in it"),
+        // Opening a pipe would wait for its reader.
+        Ok(kind) if !kind.is_file() => return refuse("is not a regular file"),
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return refuse(&format!("cannot be written: {error}")),
+    }
+    match OpenOptions::new().read(true).append(true).open(path) {
+        Ok(mut file) => check_header(&mut file, path).map(drop),
+        Err(error) => refuse(&format!("cannot be written: {error}")),
+    }
+}
+
+/// Room that must be left on the disk: more than any run's rows take.
+static SPACE_PROBE: [u8; 64 * 1024] = [b'\n'; 64 * 1024];
+
+/// A full or read-only disk shows itself by a short-lived file beside the CSV. A folder that
+/// takes no new file is no fault when the CSV itself is there already.
+fn probe_space(path: &Path) -> Result<()> {
+    let probe = sibling(path, &format!(".probe-{}", std::process::id()));
+    let written = File::create_new(&probe).and_then(|mut file| {
+        let written = file.write_all(&SPACE_PROBE).and_then(|()| file.sync_all());
+        fs::remove_file(&probe).and(written)
+    });
+    match written {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && path.exists() => Ok(()),
+        Err(error) => {
+            Err(bad_input(format!("--csv {}: its folder cannot be written: {error}", path.display())))
+        }
+    }
+}
+
+fn sibling(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// What a file begins with.
+#[derive(Debug, PartialEq, Eq)]
+enum Start {
+    /// Nothing yet, or a header that was torn while it was written.
+    NoHeader,
+    /// Our header.
+    Header,
+}
+
+fn check_header(file: &mut File, path: &Path) -> Result<Start> {
+    let expected = header()?;
+    let mut start = vec![0; expected.len() + 2];
+    file.seek(SeekFrom::Start(0))?;
+    let len = read_up_to(file, &mut start)?;
+    let start = &start[..len];
+    if let Some(rest) = start.strip_prefix(expected.as_bytes()) {
+        match rest {
+            [] => return Ok(Start::NoHeader),
+            [b'\n', ..] => return Ok(Start::Header),
+            [b'\r', ..] => {
+                return Err(foreign(path, "it was saved with CRLF line ends, by a spreadsheet perhaps"));
+            }
+            _ => {}
+        }
+    } else if expected.as_bytes().starts_with(start) {
+        return Ok(Start::NoHeader);
+    }
+    Err(foreign(path, &why_foreign(path)))
+}
+
+fn foreign(path: &Path, why: &str) -> anyhow::Error {
+    bad_input(format!(
+        "{} is left as it is: {why}: name another file by --csv, or move this one away",
+        path.display()
+    ))
+}
+
+/// Tells a newer version's file from somebody else's.
+fn why_foreign(path: &Path) -> String {
+    let first = || -> Result<u64> {
+        let mut reader = csv::Reader::from_path(path)?;
+        let column = reader.headers()?.iter().position(|name| name == "schema").context("none")?;
+        let row = reader.records().next().context("no row")??;
+        Ok(row.get(column).context("short")?.parse()?)
+    };
+    match first() {
+        Ok(schema) if schema != SCHEMA => {
+            format!("its rows are of schema {schema}, this program writes schema {SCHEMA}")
+        }
+        _ => "its header is not this program's".into(),
+    }
+}
+
+fn read_up_to(file: &mut File, buffer: &mut [u8]) -> Result<usize> {
+    let mut len = 0;
+    while len < buffer.len() {
+        match file.read(&mut buffer[len..])? {
+            0 => break,
+            read => len += read,
+        }
+    }
+    Ok(len)
+}
+
+/// Appends one row by one write, under a lock that all writers of the file share. Mends a last
+/// line that an earlier crash left torn, and takes back what a full disk cut off.
+pub fn append(path: &Path, row: &Measurement) -> Result<()> {
+    let context = || format!("appending a row to {}", path.display());
+    let mut file =
+        OpenOptions::new().read(true).append(true).create(true).open(path).with_context(context)?;
+    file.lock().with_context(context)?;
+    let text = if check_header(&mut file, path)? == Start::NoHeader {
+        file.set_len(0).with_context(context)?;
+        header()? + "\n"
+    } else {
+        mend_last_line(&mut file, path).with_context(context)?
+    };
+    let text = text + &csv_lines(std::slice::from_ref(row), false)?;
+    let len = file.metadata()?.len();
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
+    if written.is_err() {
+        // A part of a row is worse than none; what was there before stays.
+        file.set_len(len).with_context(context)?;
+    }
+    written.with_context(context)
+}
+
+/// A last line without an end was torn: it is moved to a file beside, byte for byte. If it holds
+/// every field its row is kept, but for the last field, which may have been cut short: that row
+/// is returned, to be written again.
+fn mend_last_line(file: &mut File, path: &Path) -> Result<String> {
+    let mut text = Vec::new();
+    let len = file.metadata()?.len();
+    // A row is about a kilobyte: look at the end only, however long the file is.
+    file.seek(SeekFrom::Start(len.saturating_sub(64 * 1024)))?;
+    file.read_to_end(&mut text)?;
+    if text.last() == Some(&b'\n') {
+        return Ok(String::new());
+    }
+    let line_start = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let torn = &text[line_start..];
+    let rescue = sibling(path, ".torn");
+    let mut rescued = OpenOptions::new().append(true).create(true).open(&rescue)?;
+    rescued.write_all(torn)?;
+    rescued.write_all(b"\n")?;
+    rescued.sync_data()?;
+    let kept = match parse_row(torn) {
+        Some(row) => csv_lines(&[Measurement { filesystem: String::new(), ..row }], false)?,
+        None => String::new(),
+    };
+    file.set_len(len - torn.len() as u64)?;
+    say(&format!("{}: its last line was torn and was moved to {}", path.display(), rescue.display()));
+    Ok(kept)
+}
+
+fn parse_row(line: &[u8]) -> Option<Measurement> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line);
+    reader.deserialize().next()?.ok()
+}
+
+/// All rows of a file. A wrong field is named with its file and line.
+pub fn read(path: &Path) -> Result<Vec<Measurement>> {
+    let bad = |what: String| bad_input(format!("{}: {what}", path.display()));
+    let mut reader = csv::Reader::from_path(path).map_err(|error| bad(error.to_string()))?;
+    let names = reader.headers().map_err(|error| bad(error.to_string()))?.clone();
+    if names.iter().collect::<Vec<_>>().join(",") != header()? {
+        return Err(bad(why_foreign(path)));
+    }
+    reader.deserialize().map(|row| row.map_err(|error| bad(error.to_string()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(round: u32) -> Measurement {
+        Measurement {
+            schema: SCHEMA,
+            round,
+            benchmark: "basic".into(),
+            verified: "yes".into(),
+            server_settings: "fsync=on, jit=on".into(),
+            filesystem: "ext4".into(),
+            ..Measurement::default()
+        }
+    }
+
+    struct Scratch(tempfile::TempDir);
+
+    impl Scratch {
+        fn new() -> Self {
+            Self(tempfile::tempdir().expect("a scratch folder"))
+        }
+        fn csv(&self) -> PathBuf {
+            self.0.path().join("r.csv")
+        }
+        fn with(text: &str) -> (Self, PathBuf) {
+            let scratch = Self::new();
+            let path = scratch.csv();
+            fs::write(&path, text).expect("written");
+            (scratch, path)
+        }
+    }
+
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path).expect("readable")
+    }
+
+    #[test]
+    fn rows_read_back_as_they_were_written() {
+        let scratch = Scratch::new();
+        for round in 1..=3 {
+            append(&scratch.csv(), &row(round)).expect("appended");
+        }
+        assert_eq!(read(&scratch.csv()).expect("read"), [row(1), row(2), row(3)]);
+        let text = text(&scratch.csv());
+        assert!(text.starts_with("schema,") && text.ends_with('\n') && !text.contains('\r'));
+        assert!(text.contains(",\"fsync=on, jit=on\","));
+        assert_eq!(text.lines().count(), 4);
+    }
+
+    #[test]
+    fn writers_at_once_lose_nothing() {
+        let scratch = Scratch::new();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let path = scratch.csv();
+                scope.spawn(move || {
+                    for round in 0..25 {
+                        append(&path, &row(writer * 100 + round)).expect("appended");
+                    }
+                });
+            }
+        });
+        let mut rounds: Vec<_> = read(&scratch.csv()).expect("read").iter().map(|row| row.round).collect();
+        rounds.sort_unstable();
+        let expected: Vec<u32> =
+            (0..4).flat_map(|writer| (0..25).map(move |round| writer * 100 + round)).collect();
+        assert_eq!(rounds, expected);
+    }
+
+    #[test]
+    fn a_torn_row_is_moved_aside_and_the_others_stay() {
+        let scratch = Scratch::new();
+        append(&scratch.csv(), &row(1)).expect("appended");
+        let whole = text(&scratch.csv());
+        fs::write(scratch.csv(), format!("{whole}1,2026,torn")).expect("written");
+        append(&scratch.csv(), &row(2)).expect("appended");
+        assert_eq!(read(&scratch.csv()).expect("read"), [row(1), row(2)]);
+        assert_eq!(text(&sibling(&scratch.csv(), ".torn")), "1,2026,torn\n");
+    }
+
+    #[test]
+    fn every_torn_length_of_a_file_is_mended_without_a_wrong_value() {
+        let scratch = Scratch::new();
+        append(&scratch.csv(), &row(1)).expect("appended");
+        let whole = text(&scratch.csv());
+        let header_len = header().expect("serializes").len();
+        for len in 0..whole.len() {
+            let (_scratch, path) = Scratch::with(&whole[..len]);
+            check_appendable(&path).expect("a torn file is ours");
+            append(&path, &row(2)).expect("appended");
+            let rows = read(&path).expect("read");
+            let kept = Measurement { filesystem: String::new(), ..row(1) };
+            // All fields but the last are whole once the comma before the last one is there.
+            if len >= whole.len() - "ext4\n".len() {
+                assert_eq!(rows, [kept, row(2)], "torn at {len}");
+            } else {
+                assert_eq!(rows, [row(2)], "torn at {len}");
+            }
+            let rescue = sibling(&path, ".torn");
+            if len > header_len + 1 {
+                assert_eq!(text(&rescue), format!("{}\n", &whole[header_len + 1..len]));
+            } else {
+                assert!(!rescue.exists());
+            }
+        }
+    }
+
+    #[test]
+    fn foreign_files_are_refused_and_left_alone() {
+        let ours = header().expect("serializes");
+        let newer = format!("{ours},more\n2{}\n", ",".repeat(52));
+        let texts = [
+            ("name,age\nx,1\n", "header is not this program's"),
+            (newer.as_str(), "of schema 2, this program writes schema 1"),
+            (&format!("{ours}\r\n"), "CRLF"),
+            (&format!("{}\n", ours.replace(',', ";")), "header is not this program's"),
+            ("\u{feff}schema", "header is not this program's"),
+        ];
+        for (before, why) in texts {
+            let (_scratch, path) = Scratch::with(before);
+            for refused in [check_appendable(&path), append(&path, &row(1))] {
+                let message = format!("{:#}", refused.expect_err(before));
+                assert!(message.contains(why), "{message}");
+            }
+            assert_eq!(text(&path), before);
+        }
+    }
+
+    #[test]
+    fn a_place_that_cannot_take_a_file_is_known_beforehand() {
+        let scratch = Scratch::new();
+        let message = |path: &Path| format!("{:#}", check_appendable(path).expect_err("refused"));
+        assert!(message(scratch.0.path()).contains("is a folder"));
+        assert!(message(&scratch.csv().join("x.csv")).contains("cannot be written"));
+        assert!(message(&scratch.0.path().join("no/x.csv")).contains("its folder cannot be written"));
+        assert!(message(Path::new("/dev/full")).contains("is not a regular file"));
+        check_appendable(&scratch.csv()).expect("a new file is fine");
+        assert_eq!(fs::read_dir(scratch.0.path()).expect("listed").count(), 0, "nothing was made");
+    }
+
+    #[test]
+    fn a_wrong_field_is_named_with_its_line() {
+        let scratch = Scratch::new();
+        append(&scratch.csv(), &row(1)).expect("appended");
+        append(&scratch.csv(), &row(2)).expect("appended");
+        let broken = text(&scratch.csv()).replacen("1,,,0,2,", "1,,,0,two,", 1);
+        fs::write(scratch.csv(), broken).expect("written");
+        let message = format!("{:#}", read(&scratch.csv()).expect_err("not a number"));
+        assert!(message.contains("line: 3") && message.contains("r.csv"), "{message}");
+    }
+}
