@@ -275,4 +275,55 @@ mod tests {
         use clap::CommandFactory;
         Cli::command().debug_assert();
     }
+
+    #[test]
+    fn the_limits_themselves_are_allowed() {
+        for flags in [
+            "--batch 8189",
+            "--batch 1",
+            "--clients 1024 --system redis,tigerbeetle",
+            "--clients 96",
+            "--rounds 1000",
+            "--ops 100000000",
+            "--ops 4 --clients 4",
+            "--seed 999999999999999",
+            "--seed 0",
+            "--warmup 24h",
+            "--time 24h",
+        ] {
+            cases(flags).expect(flags);
+        }
+        plan(&format!("--host {}", "l".repeat(64))).expect("64 letters");
+    }
+
+    #[test]
+    fn more_wrong_values() {
+        let too_long = format!("--host {}", "l".repeat(65));
+        for (flags, told) in [
+            ("--host 7lab", "wants a letter"),
+            ("--host lab/7", "wants a letter"),
+            (too_long.as_str(), "wants a letter"),
+            ("--suite seed,seed", "--suite names a value twice"),
+            ("--system redis,redis", "--system names a value twice"),
+            ("--time 25h", "wants a day at most"),
+            ("--clients 1025", "wants a whole number from 1 to 1024"),
+            ("--rounds 1001", "wants a whole number from 1 to 1000"),
+            ("--ops 100000001", "wants a whole number from 1 to 100000000"),
+            ("--seed 1000000000000000", "wants a whole number from 0 to 999999999999999"),
+        ] {
+            let message = refusal(flags);
+            assert!(message.contains(told), "{flags}: {message}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_the_published_ones() {
+        let published = |flags: &str| {
+            let settings = plan(flags).expect("valid").settings();
+            (settings.rounds, settings.load.warmup_ns, settings.seed, settings.timeout)
+        };
+        let timeout = Duration::from_secs(30);
+        assert_eq!(published(""), (6, 500_000_000, 42, timeout));
+        assert_eq!(published("--quick"), (1, 100_000_000, 42, timeout));
+    }
 }

@@ -144,4 +144,10 @@ mod tests {
         assert_eq!(locked_version(lock, "b"), None);
         assert_eq!(crate_version("tigerbeetle-unofficial"), "tigerbeetle-unofficial 0.14.28+0.16.78");
     }
+
+    #[test]
+    fn the_deepest_mount_counts_not_the_last() {
+        let mounts = "23 22 0:21 / /dev/shm rw - tmpfs tmpfs rw\n22 1 8:1 / / rw - ext4 /dev/sda1 rw\n";
+        assert_eq!(filesystem_in(mounts, Path::new("/dev/shm/x")).as_deref(), Some("tmpfs"));
+    }
 }

@@ -132,4 +132,11 @@ mod tests {
         assert_eq!(plain_text("-@x\ty;z\u{e9}\r\n"), "x y,z?");
         assert_eq!(plain_text("Intel(R) Xeon(R) @ 2.20GHz"), "Intel(R) Xeon(R) @ 2.20GHz");
     }
+
+    #[test]
+    fn every_start_of_a_formula_goes() {
+        for text in ["+1", " =1", "@1", "-1", "=+-@ 1"] {
+            assert_eq!(plain_text(text), "1", "{text}");
+        }
+    }
 }

@@ -368,4 +368,37 @@ mod tests {
         assert_eq!(broken("time_ns=7", "time_ns="), "neither time_ns nor ops is set");
         assert_eq!(broken("ops=", "ops=0"), "a limit of 0");
     }
+
+    #[test]
+    fn the_seed_changes_the_order() {
+        let order = |seed| {
+            let samples = schedule(&cases(), &Settings { seed, ..settings() }).expect("few");
+            samples.iter().map(|sample| sample.case).collect::<Vec<_>>()
+        };
+        assert_ne!(order(42), order(43));
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_refused() {
+        let line = schedule(&cases(), &settings()).expect("few")[0].to_string();
+        for (from, to) in [
+            ("batch=3", "batch=0"),
+            (" number=1 ", " number=0 "),
+            (" number=1 ", " number=37 "),
+            (" round=1 ", " round=0 "),
+            (" round=1 ", " round=4 "),
+        ] {
+            let broken = line.replacen(from, to, 1);
+            assert_ne!(broken, line);
+            let error = broken.parse::<SampleSpec>().expect_err(&broken);
+            assert_eq!(error.to_string(), "a number out of its range", "{to}");
+        }
+    }
+
+    #[test]
+    fn a_case_names_what_tells_it_apart() {
+        let case = cases()[0];
+        assert_eq!(case.to_string(), "seed basic, 2 clients, batches of 3");
+        assert_eq!(Case { clients: 1, batch: 1, ..case }.to_string(), "seed basic");
+    }
 }

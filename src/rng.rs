@@ -80,4 +80,10 @@ mod tests {
         // 2000 expected in each cell, standard deviation 37: five of them are allowed.
         assert!(counts.iter().flatten().all(|count| (1815..2185).contains(count)), "{counts:?}");
     }
+
+    /// The value was computed apart from this code, in Python.
+    #[test]
+    fn a_seed_and_stream_stay_what_they_are() {
+        assert_eq!(Rng::new(42, 1).next_u64(), 15_753_111_256_889_434_642);
+    }
 }

@@ -164,6 +164,7 @@ impl ClientRun {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicUsize;
 
     #[derive(Default)]
     struct Counting {
@@ -264,5 +265,89 @@ mod tests {
             share: Budget { time_ns: Some(1), ops: None },
         };
         assert_eq!(elapsed_ns(&[client_run(10, 90), client_run(5, 80)]), 85);
+    }
+
+    /// Sees whether the other runs ahead of a stage that this one has not ended.
+    struct InStep<'a> {
+        stages: &'a [AtomicUsize; 2],
+        me: usize,
+        ops: usize,
+        overtaken: bool,
+    }
+
+    impl InStep<'_> {
+        fn linger(&mut self, stage: usize) {
+            for _ in 0..20_000 {
+                std::thread::yield_now();
+                self.overtaken |= self.stages[1 - self.me].load(Ordering::SeqCst) > stage;
+            }
+        }
+        fn enter(&self, stage: usize) {
+            self.stages[self.me].store(stage, Ordering::SeqCst);
+        }
+    }
+
+    impl Work for InStep<'_> {
+        fn hello(&mut self) -> Result<()> {
+            self.enter(1);
+            if self.me == 1 {
+                self.linger(1);
+            }
+            Ok(())
+        }
+        fn op(&mut self) -> Result<()> {
+            if self.ops == 0 {
+                self.enter(2);
+                if self.me == 1 {
+                    self.linger(2);
+                }
+            }
+            self.ops += 1;
+            Ok(())
+        }
+        /// Asked when the measured part begins, and when it has ended.
+        fn requests(&self) -> u64 {
+            self.enter(3);
+            0
+        }
+    }
+
+    #[test]
+    fn nobody_goes_on_before_all_are_ready() {
+        let stages = Default::default();
+        let client = |me| InStep { stages: &stages, me, ops: 0, overtaken: false };
+        let load = Load { warmup_ns: 1, budget: Budget { time_ns: None, ops: Some(2) } };
+        let (_, clients) = run(vec![client(0), client(1)], load);
+        assert!(!clients[1].overtaken);
+    }
+
+    #[test]
+    fn no_room_fails_the_sample() {
+        let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(u64::MAX) } };
+        let (sample, clients) = run(vec![Counting::default()], load);
+        let (_, error) = sample.failure.expect("more than memory");
+        assert!(error.to_string().contains("lower --time or --ops"), "{error}");
+        assert_eq!(clients[0].ops, 0);
+    }
+
+    #[test]
+    fn all_that_fail_are_counted_and_the_first_is_named() {
+        let refusing = || Counting { refuses_hello: true, ..Counting::default() };
+        let (sample, _) = run_all([refusing(), refusing(), refusing()], 10);
+        assert_eq!((sample.failed_clients, sample.failure.expect("they failed").0), (3, 1));
+        assert!(!sample.ended_early, "it failed, which is another thing");
+    }
+
+    #[test]
+    fn one_limit_alone_ends_early_too() {
+        let ended_early = |share, ops, end_ns| {
+            let span = Span { start_ns: 0, end_ns, ops, failure: None };
+            let run = ClientRun { warmup_ops: 0, latencies_ns: Vec::new(), span, requests: 0, share };
+            merge(vec![run]).ended_early
+        };
+        let by_time = Budget { time_ns: Some(100), ops: None };
+        assert!(ended_early(by_time, 9, 99) && !ended_early(by_time, 9, 100));
+        let by_ops = Budget { time_ns: None, ops: Some(10) };
+        assert!(ended_early(by_ops, 9, 99) && !ended_early(by_ops, 10, 99));
     }
 }

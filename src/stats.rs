@@ -183,4 +183,13 @@ mod tests {
         assert_eq!(rate_per_s(1 << 40, 1_000_000_000), Some(1 << 40));
         assert_eq!(rate_per_s(1, 0), None);
     }
+
+    #[test]
+    fn each_percentile_is_its_own_and_means_round_half_up() {
+        let summary = summarize((1..=1_000).rev().collect());
+        let percentiles = [summary.p50_ns, summary.p90_ns, summary.p99_ns, summary.p999_ns];
+        assert_eq!(percentiles, [Some(500), Some(900), Some(990), Some(999)]);
+        assert_eq!(summary.mean_ns, Some(501), "500.5");
+        assert_eq!(stddev(&[1, 2, 4]), Some(2), "1.53");
+    }
 }

@@ -135,4 +135,12 @@ mod tests {
     fn a_panic_is_passed_on() {
         supervise(&Board::new(1), LONG, || panic!("broken"));
     }
+
+    #[test]
+    fn everybody_has_a_meter_of_their_own() {
+        let board = Board::new(2);
+        board.step();
+        board.client(0).count();
+        assert_eq!([board.client(0).total(), board.client(1).total(), board.total()], [1, 0, 2]);
+    }
 }

@@ -126,11 +126,11 @@ fn wrong_input_exits_2_and_leaves_nothing() {
     let bench = Bench::new();
     let line = bench.plan(SHORT).remove(0);
     let refused = [
-        vec!["plan", "--sead", "1"],
-        vec!["plan", "--rounds", "0"],
+        vec!["plan", "--csv", "results.csv", "--sead", "1"],
+        vec!["plan", "--csv", "results.csv", "--rounds", "0"],
         vec!["plan", "--csv", "."],
         vec!["plan", "--csv", "no/such/folder.csv"],
-        vec!["plan", "--data", "/dev/shm"],
+        vec!["plan", "--csv", "results.csv", "--data", "/dev/shm"],
         vec!["run", "--csv", "results.csv", "system=redis"],
         vec!["report", "--csv", "nothing.csv"],
     ];
@@ -156,4 +156,71 @@ fn a_plan_s_lines_are_samples() {
         assert_eq!((spec.total, spec.settings.rounds), (36, 3));
     }
     assert!(!bench.csv().exists(), "planning writes nothing");
+}
+
+#[test]
+fn a_row_has_all_that_is_known() {
+    let (_bench, rows) = measured("--system memory --benchmark basic --rounds 1 --ops 3");
+    assert!(rows[0].connect_us.is_some() && rows[0].rejected == Some(0) && rows[0].warnings.is_empty());
+}
+
+#[test]
+fn the_last_run_is_reported_alone() {
+    let bench = Bench::new();
+    for benchmark in ["basic_batch", "two_phase"] {
+        let flags = format!("--system memory --benchmark {benchmark} --rounds 1 --ops 3");
+        let line = bench.plan(&flags).remove(0);
+        assert!(bench.sample(&line, &[]).status().expect("it runs").success());
+    }
+    let output = bench.command(&["report", "--csv", "results.csv"]).output().expect("it runs");
+    let table = String::from_utf8(output.stdout).expect("text");
+    assert!(table.contains("two_phase") && !table.contains("basic_batch"), "{table}");
+}
+
+#[test]
+fn a_path_that_a_plan_cannot_hold_is_wrong_input() {
+    let bench = Bench::new();
+    let output = bench.command(&["plan", "--csv", "two\nlines.csv"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn an_empty_address_is_none() {
+    let bench = Bench::new();
+    let line = bench.plan("--system redis --benchmark basic --rounds 1 --ops 1").remove(0);
+    let output = bench.sample(&line, &[]).env("REDIS_URL", "").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("REDIS_URL is not set"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_overhead_s_figures_fit_together() {
+    let bench = Bench::new();
+    let output = bench.command(&["overhead", "--time", "1ms", "--rounds", "1"]).output().expect("it runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [_, one, _, two, ns_per_op, percent] = numbers[..] else { panic!("{text}") };
+    assert_eq!(ns_per_op, (1_000_000_000 + one / 2) / one, "{text}");
+    assert_eq!(percent, (two * 100 + one) / (one * 2), "{text}");
+}
+
+#[test]
+fn a_plan_names_each_system_once() {
+    let bench = Bench::new();
+    let words = ["plan", "--csv", "results.csv", "--system", "redis,memory"];
+    let output = bench.command(&words).output().expect("it runs");
+    let plan = String::from_utf8(output.stdout).expect("text");
+    assert!(plan.lines().any(|line| line == "systems=redis memory"), "{plan}");
+}
+
+#[test]
+fn a_server_of_one_s_own_takes_as_many_clients_as_it_takes() {
+    let bench = Bench::new();
+    let plan =
+        |system| bench.command(&["plan", "--csv", "results.csv", "--system", system, "--clients", "97"]);
+    let output = plan("postgres").env("DATABASE_URL", "postgresql://db/x").output().expect("it runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let output = plan("redis").env_remove("DATABASE_URL").output().expect("it runs");
+    assert!(output.status.success(), "{}", stderr(&output));
 }

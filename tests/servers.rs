@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::{env, net::TcpListener};
+use std::{env, net::TcpListener, process::Stdio};
 
 use common::{Bench, stderr};
 use ledger_bench::ledger::System;
@@ -124,4 +124,26 @@ fn an_address_that_is_none_is_wrong_input() {
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         assert!(stderr(&output).contains(variable), "{}", stderr(&output));
     }
+}
+
+#[test]
+fn a_balance_that_somebody_changed_meanwhile_fails_the_sample() {
+    // A database of its own, as the other tests use our keys in the shared one.
+    let url = env::var("REDIS_URL").expect("REDIS_URL") + "2";
+    let mut redis = redis::Client::open(url.as_str()).expect("a url").get_connection().expect("redis");
+    let bench = Bench::new();
+    let line = bench.plan("--system redis --benchmark basic_parallel --time 500ms --rounds 1").remove(0);
+    let mut sample = bench.sample(&line, &[]);
+    let mut running = sample.env("REDIS_URL", &url).stderr(Stdio::piped()).spawn().expect("it runs");
+    while running.try_wait().expect("ours").is_none() {
+        // Only where the account is there already: a key of ours that is left over would be odd.
+        let theft = "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECRBY', KEYS[1], 1) end";
+        redis::cmd("EVAL").arg(theft).arg(1).arg("ledger_bench:b:balance").exec(&mut redis).expect("stolen");
+    }
+    let output = running.wait_with_output().expect("ours");
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("after the sample: the credited account's balance is"), "{told}");
+    let row = bench.rows().remove(0);
+    assert!(!row.is_verified() && row.warnings.contains("too low"), "{}", row.warnings);
 }

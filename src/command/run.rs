@@ -242,3 +242,96 @@ fn time_left(since_unix_s: u64, done: u32, total: u32) -> String {
     let left = so_far * (total - done) / done;
     format!("{} left", units::span(left))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> SampleSpec {
+        let line = "run_id=r number=3 total=8 round=1 rounds=2 suite=seed benchmark=basic_batch system=memory \
+            clients=4 batch=10 warmup_ns=0 time_ns= ops=1000 seed=1 timeout_ns=1 host= git=";
+        line.parse().expect("a sample")
+    }
+
+    fn sample(latencies_ns: Vec<u64>) -> Sample {
+        Sample {
+            latencies_ns,
+            elapsed_ns: 4_000,
+            warmup_ops: 5,
+            requests: 6,
+            ended_early: false,
+            failed_clients: 0,
+            failure: None,
+        }
+    }
+
+    #[test]
+    fn each_figure_goes_into_its_column() {
+        let mut row = Measurement::default();
+        fill(&mut row, &spec().case, sample((1..=1_000).map(|n| n * n).collect()));
+        let summary = stats::summarize((1..=1_000).map(|n| n * n).collect());
+        let expected = Measurement {
+            warmup_ops: Some(5),
+            ops: Some(1_000),
+            requests: Some(6),
+            transfers: Some(10_000),
+            elapsed_ns: Some(4_000),
+            ns_per_op: Some(4),
+            ns_per_transfer: Some(0),
+            transfers_per_s: Some(2_500_000_000),
+            latency_ns_min: summary.min_ns,
+            latency_ns_mean: summary.mean_ns,
+            latency_ns_stddev: summary.stddev_ns,
+            latency_ns_p50: summary.p50_ns,
+            latency_ns_p90: summary.p90_ns,
+            latency_ns_p99: summary.p99_ns,
+            latency_ns_p999: summary.p999_ns,
+            latency_ns_max: summary.max_ns,
+            ..Measurement::default()
+        };
+        assert_eq!(row, expected);
+    }
+
+    #[test]
+    fn no_op_has_no_figure_and_an_early_end_is_told() {
+        let mut row = Measurement::default();
+        let nothing = Sample { ended_early: true, failed_clients: 2, ..sample(Vec::new()) };
+        fill(&mut row, &spec().case, nothing);
+        assert_eq!((row.ops, row.elapsed_ns, row.ns_per_op, row.latency_ns_max), (Some(0), None, None, None));
+        assert_eq!((row.errors, row.warnings.as_str()), (2, "ended early: no room for more latencies"));
+    }
+
+    #[test]
+    fn the_first_of_the_clients_that_failed_is_named() {
+        let failing = |failed_clients| {
+            let cause = Some((2, anyhow::anyhow!("gone")));
+            let mut sample = Sample { failed_clients, failure: cause, ..sample(Vec::new()) };
+            one_line(&failure(&mut sample, 4).expect("it failed"))
+        };
+        assert_eq!(failing(1), "client 2 of 4: gone");
+        assert_eq!(failing(3), "client 2 of 4 and 2 more: gone");
+    }
+
+    #[test]
+    fn nothing_is_left_after_the_last() {
+        assert_eq!(time_left(0, 8, 8), "0s left");
+    }
+
+    #[test]
+    fn a_failure_makes_the_row_a_no_and_says_why() {
+        let measured = || Measurement { ns_per_op: Some(4), ..Measurement::default() };
+        let mut row = measured();
+        conclude(&mut row, None);
+        assert_eq!((row.verified.as_str(), row.rejected, row.warnings.as_str()), ("yes", Some(0), ""));
+        let line = "[3/8] round 1/2  basic_batch     memory          4 ns/op";
+        assert_eq!(progress_line(&spec(), &row, None), line);
+        let mut row = measured();
+        warn(&mut row, "old");
+        conclude(&mut row, Some(&anyhow::anyhow!("a; b")));
+        assert_eq!(
+            (row.verified.as_str(), row.rejected, row.warnings.as_str()),
+            ("no", None, "old, failed: a, b")
+        );
+        assert!(progress_line(&spec(), &row, None).ends_with("  FAILED"));
+    }
+}

@@ -343,4 +343,67 @@ mod tests {
         let message = format!("{:#}", read(&scratch.csv()).expect_err("not a number"));
         assert!(message.contains("line: 3") && message.contains("r.csv"), "{message}");
     }
+
+    #[test]
+    fn a_writer_waits_for_the_lock() {
+        let scratch = Scratch::new();
+        append(&scratch.csv(), &row(1)).expect("appended");
+        let line = csv_lines(&[row(2)], false).expect("serializes");
+        let (first, rest) = line.split_at(line.len() / 2);
+        let mut other = OpenOptions::new().append(true).open(scratch.csv()).expect("opened");
+        other.lock().expect("locked");
+        other.write_all(first.as_bytes()).expect("written");
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| append(&scratch.csv(), &row(3)));
+            // Every chance to go ahead, half a row being there.
+            for _ in 0..20_000 {
+                std::thread::yield_now();
+            }
+            other.write_all(rest.as_bytes()).expect("written");
+            other.unlock().expect("unlocked");
+            writer.join().expect("no panic").expect("appended");
+        });
+        assert_eq!(read(&scratch.csv()).expect("read"), [row(1), row(2), row(3)]);
+        assert!(!sibling(&scratch.csv(), ".torn").exists());
+    }
+
+    #[test]
+    fn what_was_torn_before_stays_beside() {
+        let scratch = Scratch::new();
+        for torn in ["1,first", "1,second"] {
+            append(&scratch.csv(), &row(1)).expect("appended");
+            let whole = text(&scratch.csv());
+            fs::write(scratch.csv(), whole + torn).expect("written");
+        }
+        append(&scratch.csv(), &row(1)).expect("appended");
+        assert_eq!(text(&sibling(&scratch.csv(), ".torn")), "1,first\n1,second\n");
+    }
+
+    #[test]
+    fn a_long_torn_row_is_found_to_its_start() {
+        let scratch = Scratch::new();
+        append(&scratch.csv(), &row(1)).expect("appended");
+        append(&scratch.csv(), &Measurement { warnings: "w".repeat(8_000), ..row(1) }).expect("appended");
+        let whole = text(&scratch.csv());
+        let torn = &whole[..whole.len() - 20];
+        fs::write(scratch.csv(), torn).expect("written");
+        append(&scratch.csv(), &row(2)).expect("appended");
+        assert_eq!(read(&scratch.csv()).expect("read"), [row(1), row(2)]);
+        let torn_line = torn.lines().last().expect("a line");
+        assert_eq!(text(&sibling(&scratch.csv(), ".torn")), format!("{torn_line}\n"));
+    }
+
+    #[test]
+    fn a_foreign_file_is_not_read() {
+        let fewer = header().expect("serializes").replace(",filesystem", "");
+        for (text, why) in [
+            ("name,age\nx,1\n", "header is not this program's"),
+            ("schema\n2\n", "of schema 2, this program writes schema 1"),
+            (&format!("{fewer}\n"), "header is not this program's"),
+        ] {
+            let (_scratch, path) = Scratch::with(text);
+            let message = format!("{:#}", read(&path).expect_err(text));
+            assert!(message.contains(why), "{message}");
+        }
+    }
 }

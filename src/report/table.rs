@@ -173,4 +173,20 @@ Failed, and in no figure above:
     fn nothing_to_show_is_said() {
         assert_eq!(render(&[]), "No sample was measured and found right.\n");
     }
+
+    #[test]
+    fn batches_and_clients_are_not_mixed() {
+        let sized = |batch, clients, ns_per_op| Measurement {
+            batch,
+            clients,
+            ..row("basic_batch", "redis", 1, ns_per_op)
+        };
+        let table = render(&[sized(10, 1, 10), sized(1000, 1, 30), sized(10, 2, 50)]);
+        let figures: Vec<_> = table.lines().filter(|line| line.starts_with("basic_batch")).collect();
+        assert_eq!(figures.len(), 3, "{table}");
+        let expected = [("of 10 ", " 10 "), ("of 1000 ", " 30 "), ("of 10, 2 clients", " 50 ")];
+        for (line, (title, figure)) in figures.iter().zip(expected) {
+            assert!(line.contains(title) && line.contains(figure), "{table}");
+        }
+    }
 }

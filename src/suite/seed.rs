@@ -173,6 +173,10 @@ mod tests {
         LosesOneOfBatch,
         NeverHolds,
         NeverPosts,
+        RefusesTransfer,
+        LosesPost,
+        StoresPlainHold,
+        StoresPlainPost,
     }
 
     impl Broken {
@@ -191,6 +195,7 @@ mod tests {
             self.inner.hello()
         }
         fn transfer(&mut self) -> Result<()> {
+            anyhow::ensure!(!self.strikes(Fault::RefusesTransfer), "refused");
             if self.strikes(Fault::LosesTransfer) {
                 return Ok(());
             }
@@ -210,6 +215,9 @@ mod tests {
             if self.fault == Fault::NeverHolds { Ok(()) } else { self.inner.hold() }
         }
         fn post(&mut self) -> Result<()> {
+            if self.strikes(Fault::LosesPost) {
+                return Ok(());
+            }
             match self.fault {
                 Fault::NeverHolds => {
                     self.inner.hold()?;
@@ -226,17 +234,26 @@ mod tests {
             self.stores_transfers
         }
         fn stored_kinds(&mut self) -> Result<[TransferKind; 2]> {
-            self.inner.stored_kinds()
+            let [hold, post] = self.inner.stored_kinds()?;
+            Ok(match self.fault {
+                Fault::StoresPlainHold => [TransferKind::Plain, post],
+                Fault::StoresPlainPost => [hold, TransferKind::Plain],
+                _ => [hold, post],
+            })
         }
+    }
+
+    fn broken_client(benchmark: Benchmark, fault: Fault, calls_left: u32, stores_transfers: bool) -> Client {
+        let mut server = ledger::connect(System::Memory, Duration::from_secs(1)).expect("memory");
+        server.prepare().expect("memory");
+        let mut client = Client::connect(server.as_mut(), Meter::default(), benchmark, 7).expect("memory");
+        client.ledger = Box::new(Broken { inner: client.ledger, fault, calls_left, stores_transfers });
+        client
     }
 
     /// Runs 5 ops with a fault and returns what was found: in the loop, or after it.
     fn found(benchmark: Benchmark, fault: Fault, stores_transfers: bool) -> Option<String> {
-        let mut server = ledger::connect(System::Memory, Duration::from_secs(1)).expect("memory");
-        server.prepare().expect("memory");
-        let mut client = Client::connect(server.as_mut(), Meter::default(), benchmark, 7).expect("memory");
-        client.ledger = Box::new(Broken { inner: client.ledger, fault, calls_left: 3, stores_transfers });
-        let clients = vec![client];
+        let clients = vec![broken_client(benchmark, fault, 3, stores_transfers)];
         let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(5) } };
         let (mut sample, mut clients) = runner::run(clients, load);
         let in_loop = sample.failure.take().map(|(_, error)| format!("in the loop: {error:#}"));
@@ -310,5 +327,53 @@ mod tests {
         assert!(unposted.contains("debits_pending is 500 instead of 0: 500 too high"), "{unposted}");
         let unposted = found(Benchmark::TwoPhase, Fault::NeverPosts, true).expect("found");
         assert!(unposted.contains("stored as [Plain, Plain]"), "{unposted}");
+    }
+
+    #[test]
+    fn only_what_was_acknowledged_is_counted() {
+        for benchmark in [Benchmark::Basic, Benchmark::BasicParallel] {
+            let mut client = broken_client(benchmark, Fault::RefusesTransfer, 2, true);
+            client.op().expect("the first is done");
+            client.op().expect_err("the second is refused");
+            assert_eq!(client.acknowledged, 1, "{benchmark}");
+            verify(&mut [client]).expect("what was refused is not there");
+        }
+    }
+
+    #[test]
+    fn a_wrong_kind_of_either_is_found() {
+        for (fault, told) in [
+            (Fault::StoresPlainHold, "stored as [Plain, PostPending]"),
+            (Fault::StoresPlainPost, "stored as [Pending, Plain]"),
+        ] {
+            let found = found(Benchmark::TwoPhase, fault, true).expect("found");
+            assert!(found.contains(told), "{found}");
+        }
+    }
+
+    #[test]
+    fn the_last_posting_is_checked_too() {
+        let mut client = broken_client(Benchmark::TwoPhase, Fault::LosesPost, 2, true);
+        client.op().expect("right");
+        let error = verify(&mut [client]).expect_err("its own posting was lost");
+        assert!(error.to_string().contains("debits_posted is 500 instead of 1000"), "{error}");
+    }
+
+    #[test]
+    fn every_sum_of_both_accounts_is_checked() {
+        let account = Account { debits_pending: 1, debits_posted: 2, credits_pending: 3, credits_posted: 4 };
+        let checks = sum_checks([account; 2], 10, 20);
+        let told = checks.as_flattened().iter().map(|c| (c.account, c.sum, c.expected, c.found));
+        let expected = [
+            ("debited", "debits_pending", 10, 1),
+            ("debited", "debits_posted", 20, 2),
+            ("debited", "credits_pending", 0, 3),
+            ("debited", "credits_posted", 0, 4),
+            ("credited", "debits_pending", 0, 1),
+            ("credited", "debits_posted", 0, 2),
+            ("credited", "credits_pending", 10, 3),
+            ("credited", "credits_posted", 20, 4),
+        ];
+        assert_eq!(told.collect::<Vec<_>>(), expected);
     }
 }

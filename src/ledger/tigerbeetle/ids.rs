@@ -70,4 +70,24 @@ mod tests {
         let ids = [first.next(), first.next(), second.next(), second.next()];
         assert!(ids.is_sorted() && ids[1] - ids[0] == 1);
     }
+
+    #[test]
+    #[should_panic(expected = "used up")]
+    fn a_range_has_an_end() {
+        let mut ids = Ids { next: 7, end: 8 };
+        assert_eq!(ids.next(), 7);
+        ids.next();
+    }
+
+    #[test]
+    #[should_panic(expected = "clients fit")]
+    fn clients_have_an_end() {
+        let mut source = Source { base: 0, clients: (1 << CLIENT_BITS) - 1 };
+        source.next_client();
+    }
+
+    #[test]
+    fn ids_count_from_nought() {
+        assert_eq!(Source::new().base % (1 << (COUNTER_BITS + CLIENT_BITS)), 0);
+    }
 }
