@@ -177,8 +177,8 @@ Failed, and in no figure above:
     #[test]
     fn batches_and_clients_are_not_mixed() {
         let sized = |batch, clients, ns_per_op| Measurement {
-            batch,
             clients,
+            batch,
             ..row("basic_batch", "redis", 1, ns_per_op)
         };
         let table = render(&[sized(10, 1, 10), sized(1000, 1, 30), sized(10, 2, 50)]);
