@@ -39,6 +39,7 @@ TEXT
 }
 
 main() {
+  [[ $# -le 1 || ${1:-} == -* ]] || die 2 "'$1' takes no further words: ./run.sh help"
   case ${1:-} in
     -h | --help | help) usage ;;
     setup) begin; set_up ;;
