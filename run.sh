@@ -161,7 +161,7 @@ set_up_tools() {
   command -v cargo >/dev/null || die 1 "cargo is missing: get Rust from https://rustup.rs"
   command -v rustfmt >/dev/null || die 1 "rustfmt is missing: rustup component add rustfmt"
   command -v cc >/dev/null || die 1 "a C compiler is missing: install gcc (Debian: apt install build-essential)"
-  cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/ledger-bench
+  cache=${XDG_CACHE_HOME:-${HOME:-$root/target}/.cache}/ledger-bench
   mkdir -p "$cache" 2>/dev/null && [[ -w $cache ]] || cache=$root/target/cache
   mkdir -p "$cache" target/tools
   find "$cache" -maxdepth 1 -name '.*.??????' -mmin +120 -exec rm -rf {} + # half-made, by a run that was killed
@@ -357,7 +357,8 @@ install_quietly() {
 prepare_servers() {
   local folder=$1 system
   shift
-  mkdir -p "$folder"
+  mkdir -p "$folder" 2>/dev/null || true
+  [[ -d $folder && -w $folder ]] || die 2 "--data $folder: cannot be written: name another folder"
   exec 8<"$folder"
   flock --nonblock 8 || die 1 "the data folder $folder is in use by another run"
   data=$folder
@@ -499,6 +500,7 @@ run() {
     measure "$sample"
   done
   child "$bin" report --csv "$csv" --run "$run_id" || failed=1
+  say "the rows are in $csv"
   exit "$failed"
 }
 
