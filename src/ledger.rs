@@ -7,8 +7,11 @@ use std::{env, fmt, time::Duration};
 use anyhow::{Context, Result};
 
 use crate::{error::bad_input, meter::Meter};
+use model::{NewAccount, Refusal, Stored, Transfer};
 
+pub mod ids;
 mod memory;
+pub mod model;
 mod postgres;
 mod redis;
 mod tigerbeetle;
@@ -85,6 +88,48 @@ impl fmt::Display for System {
     }
 }
 
+/// Where a write must have arrived before its reply: a tier that is set by whoever starts the
+/// server, and read back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Durability {
+    /// As the server is shipped, whatever that is.
+    Shipped,
+    /// On disk.
+    Fsync,
+    /// With the kernel: it outlives the server, not the machine.
+    OsCache,
+    /// In the server's memory.
+    Memory,
+}
+
+impl Durability {
+    /// Its name on the command line and in the row.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shipped => "shipped",
+            Self::Fsync => "fsync",
+            Self::OsCache => "os-cache",
+            Self::Memory => "memory",
+        }
+    }
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What a sample starts on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// The predecessor's two accounts, with nothing on them.
+    Seed,
+    /// A ledger without accounts, kept as its tier asks for.
+    Ledger(Durability),
+}
+
 /// What a server says of itself; blank where it does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
@@ -100,12 +145,16 @@ pub struct Description {
 
 /// One system's server, reached and ready to be given clients.
 pub trait Server: Send {
-    /// Makes our own data afresh: two accounts with nothing on them. Touches nothing that is not
-    /// ours. Returns whether the server was otherwise empty.
-    fn prepare(&mut self) -> Result<bool>;
+    /// Refuses a server whose own settings are not those of the tier.
+    fn check_durability(&mut self, durability: Durability) -> Result<()>;
+    /// Makes our own data afresh. Touches nothing that is not ours. Returns whether the server was
+    /// otherwise empty.
+    fn prepare(&mut self, data: Data) -> Result<bool>;
     /// One more client of its own, as the predecessor used the system; it counts each of its
     /// round trips by `meter`.
     fn seed_client(&mut self, meter: Meter) -> Result<Box<dyn SeedLedger>>;
+    /// One more client of its own for the ledger suite; it counts each request when it is sent.
+    fn ledger_client(&mut self, meter: Meter) -> Result<Box<dyn Ledger>>;
     /// What the server says of itself.
     fn describe(&mut self) -> Result<Description>;
     /// Removes our own data as far as the system can remove any.
@@ -180,4 +229,35 @@ pub trait SeedLedger: Send {
     /// What the system stored of the last hold and of its posting. Only asked for where
     /// [`keeps_transfers`](Self::keeps_transfers).
     fn stored_kinds(&mut self) -> Result<[TransferKind; 2]>;
+}
+
+/// The most transfers, accounts or ids in one request: TigerBeetle's limit.
+pub const EVENTS_MAX: usize = 8_189;
+
+/// One client of a ledger with the meaning of TigerBeetle's, whatever the system: see [`model`].
+/// A request is prepared, then sent, then its reply received; several may be in flight, and their
+/// replies come in the order in which they were sent.
+pub trait Ledger: Send {
+    /// A throw-away request.
+    fn hello(&mut self) -> Result<()>;
+    /// Makes accounts, at most [`EVENTS_MAX`], none of which may exist.
+    fn create_accounts(&mut self, accounts: &[NewAccount]) -> Result<()>;
+    /// Encodes a request of 1 to [`EVENTS_MAX`] transfers, to be sent after those that are
+    /// prepared already. May be done outside the clock.
+    fn prepare(&mut self, transfers: &[Transfer]) -> Result<()>;
+    /// Sends the request that was prepared first: one round trip in which each transfer is done
+    /// or refused by itself, in order.
+    fn submit(&mut self) -> Result<()>;
+    /// Waits for the reply to the request that was sent first; what was refused, by index.
+    fn receive(&mut self) -> Result<Vec<Refusal>>;
+    /// The accounts of at most [`EVENTS_MAX`] ids, in their order; `None` for one that does not exist.
+    fn accounts(&mut self, ids: &[u128]) -> Result<Vec<Option<Account>>>;
+    /// The stored transfers of at most [`EVENTS_MAX`] ids, in their order.
+    fn transfers(&mut self, ids: &[u128]) -> Result<Vec<Option<Stored>>>;
+    /// How many transfers are stored in all; `None` where the system cannot be asked.
+    fn transfer_count(&mut self) -> Result<Option<u64>>;
+    /// How often the server had to begin a request anew, so far.
+    fn retries(&self) -> u64 {
+        0
+    }
 }

@@ -72,7 +72,7 @@ impl<W: Work> Work for Watched<W> {
 /// Allocations between the ops of all clients, and how many ops there were.
 fn allocations(benchmark: Benchmark, clients: usize) -> (u64, u64) {
     let mut server = ledger::connect(System::Memory, Duration::from_secs(1)).expect("memory");
-    server.prepare().expect("memory");
+    server.prepare(ledger::Data::Seed).expect("memory");
     let client = |_| {
         let client = seed::Client::connect(server.as_mut(), Meter::default(), benchmark, 10);
         Watched::new(client.expect("memory"))

@@ -104,7 +104,7 @@ fn connect(spec: &SampleSpec, fresh: bool, board: &Board) -> Result<Connected> {
     let case = spec.case;
     let mut server = ledger::connect(case.system, spec.settings.timeout)?;
     board.step();
-    let was_empty = server.prepare().context("making the accounts")?;
+    let was_empty = server.prepare(ledger::Data::Seed).context("making the accounts")?;
     anyhow::ensure!(was_empty || !fresh, "the server is not empty: a sample starts on fresh data");
     board.step();
     let description = server.describe().context("asking for settings")?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use postgres::{Client, Config, NoTls, config::Host};
 
-use super::{Description, SeedLedger, Server};
+use super::{Data, Description, Durability, Ledger, SeedLedger, Server};
 use crate::{error::bad_input, machine, meter::Meter};
 
 mod seed;
@@ -68,7 +68,12 @@ impl Postgres {
 }
 
 impl Server for Postgres {
-    fn prepare(&mut self) -> Result<bool> {
+    fn check_durability(&mut self, _: Durability) -> Result<()> {
+        anyhow::bail!("to come")
+    }
+
+    fn prepare(&mut self, data: Data) -> Result<bool> {
+        anyhow::ensure!(data == Data::Seed, "to come");
         self.drop_schema()?;
         let others: i64 = self.admin.query_one(OTHER_RELATIONS, &[])?.get(0);
         self.admin.batch_execute(&format!(
@@ -81,6 +86,10 @@ impl Server for Postgres {
     fn seed_client(&mut self, meter: Meter) -> Result<Box<dyn SeedLedger>> {
         let connection = self.config.connect(NoTls).context("one more connection")?;
         Ok(Box::new(seed::Client::new(connection, meter)?))
+    }
+
+    fn ledger_client(&mut self, _: Meter) -> Result<Box<dyn Ledger>> {
+        anyhow::bail!("to come")
     }
 
     fn describe(&mut self) -> Result<Description> {

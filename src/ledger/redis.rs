@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use anyhow::{Context, Result};
 use redis::{Client, Connection, IntoConnectionInfo};
 
-use super::{Description, SeedLedger, Server};
+use super::{Data, Description, Durability, Ledger, SeedLedger, Server};
 use crate::{error::bad_input, machine, meter::Meter};
 
 mod seed;
@@ -61,7 +61,12 @@ fn connection(client: &Client, timeout: Duration) -> Result<Connection> {
 }
 
 impl Server for Redis {
-    fn prepare(&mut self) -> Result<bool> {
+    fn check_durability(&mut self, _: Durability) -> Result<()> {
+        anyhow::bail!("to come")
+    }
+
+    fn prepare(&mut self, data: Data) -> Result<bool> {
+        anyhow::ensure!(data == Data::Seed, "to come");
         seed::remove_accounts(&mut self.admin)?;
         let others: u64 = redis::cmd("DBSIZE").query(&mut self.admin)?;
         seed::create_accounts(&mut self.admin)?;
@@ -71,6 +76,10 @@ impl Server for Redis {
     fn seed_client(&mut self, meter: Meter) -> Result<Box<dyn SeedLedger>> {
         let connection = connection(&self.client, self.timeout).context("one more connection")?;
         Ok(Box::new(seed::Client::new(connection, meter)))
+    }
+
+    fn ledger_client(&mut self, _: Meter) -> Result<Box<dyn Ledger>> {
+        anyhow::bail!("to come")
     }
 
     fn describe(&mut self) -> Result<Description> {

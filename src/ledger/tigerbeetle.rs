@@ -9,12 +9,14 @@ use tigerbeetle_unofficial::{
     error::{CreateTransfersError, NewClientErrorKind, SendError, SendErrorKind},
 };
 
-use super::{Description, SeedLedger, Server};
+use super::{
+    Data, Description, Durability, Ledger, SeedLedger, Server,
+    ids::{self, Ids},
+};
 use crate::{error::bad_input, machine, meter::Meter};
-use ids::Ids;
 use wait::Waiter;
 
-mod ids;
+mod ledger;
 #[expect(unsafe_code, reason = "a callback of the C client; see the file's head")]
 mod log;
 mod seed;
@@ -100,10 +102,33 @@ fn refused(error: CreateTransfersError) -> anyhow::Error {
     }
 }
 
+impl Tigerbeetle {
+    fn shared_client(&mut self) -> Result<Arc<tb::Client>> {
+        Ok(match &self.shared {
+            Some(shared) => Arc::clone(shared),
+            None => Arc::clone(self.shared.insert(Arc::new(start_client(&self.address, self.timeout)?))),
+        })
+    }
+}
+
 impl Server for Tigerbeetle {
-    fn prepare(&mut self) -> Result<bool> {
+    fn check_durability(&mut self, durability: Durability) -> Result<()> {
+        match durability {
+            // It knows no other, so that needs no asking.
+            Durability::Shipped | Durability::Fsync => Ok(()),
+            Durability::OsCache | Durability::Memory => {
+                Err(bad_input(format!("TigerBeetle is durable by fsync alone, never by {durability}")))
+            }
+        }
+    }
+
+    /// Accounts are for ever, so the ledger suite begins without asking for any to be gone.
+    fn prepare(&mut self, data: Data) -> Result<bool> {
         let anything = Box::new(tb::QueryFilter::new(1));
         let found = self.waiter.wait(self.admin.query_accounts(anything))??;
+        if data != Data::Seed {
+            return Ok(found.is_empty());
+        }
         self.accounts = [self.ids.account(0), self.ids.account(1)];
         let accounts = self.accounts.map(|id| tb::Account::new(id, LEDGER, CODE)).to_vec();
         self.waiter.wait(self.admin.create_accounts(accounts))??;
@@ -111,12 +136,12 @@ impl Server for Tigerbeetle {
     }
 
     fn seed_client(&mut self, meter: Meter) -> Result<Box<dyn SeedLedger>> {
-        let shared = match &self.shared {
-            Some(shared) => Arc::clone(shared),
-            None => Arc::clone(self.shared.insert(Arc::new(start_client(&self.address, self.timeout)?))),
-        };
-        let waiter = Waiter::new(self.timeout);
+        let (shared, waiter) = (self.shared_client()?, Waiter::new(self.timeout));
         Ok(Box::new(seed::Client::new(shared, waiter, self.ids.next_client(), self.accounts, meter)))
+    }
+
+    fn ledger_client(&mut self, meter: Meter) -> Result<Box<dyn Ledger>> {
+        Ok(Box::new(ledger::Client::new(self.shared_client()?, Waiter::new(self.timeout), meter)))
     }
 
     fn describe(&mut self) -> Result<Description> {

@@ -245,7 +245,7 @@ mod tests {
 
     fn broken_client(benchmark: Benchmark, fault: Fault, calls_left: u32, stores_transfers: bool) -> Client {
         let mut server = ledger::connect(System::Memory, Duration::from_secs(1)).expect("memory");
-        server.prepare().expect("memory");
+        server.prepare(ledger::Data::Seed).expect("memory");
         let mut client = Client::connect(server.as_mut(), Meter::default(), benchmark, 7).expect("memory");
         client.ledger = Box::new(Broken { inner: client.ledger, fault, calls_left, stores_transfers });
         client

@@ -52,6 +52,16 @@ impl Client {
     }
 }
 
+/// The four sums of an account.
+pub fn sums(account: &tb::Account) -> Result<Account> {
+    Ok(Account {
+        debits_pending: sum(account.debits_pending())?,
+        debits_posted: sum(account.debits_posted())?,
+        credits_pending: sum(account.credits_pending())?,
+        credits_posted: sum(account.credits_posted())?,
+    })
+}
+
 fn sum(value: u128) -> Result<i64> {
     i64::try_from(value).context("a sum beyond 2^63")
 }
@@ -96,15 +106,7 @@ impl SeedLedger for Client {
 
     fn accounts(&mut self) -> Result<[Account; 2]> {
         let [a, b] = self.lookup()?;
-        let sums = |account: tb::Account| {
-            Ok::<_, anyhow::Error>(Account {
-                debits_pending: sum(account.debits_pending())?,
-                debits_posted: sum(account.debits_posted())?,
-                credits_pending: sum(account.credits_pending())?,
-                credits_posted: sum(account.credits_posted())?,
-            })
-        };
-        Ok([sums(a)?, sums(b)?])
+        Ok([sums(&a)?, sums(&b)?])
     }
 
     fn keeps_transfers(&self) -> bool {

@@ -2,7 +2,7 @@
 //! client retries without end against a server that is down.
 
 use std::{
-    pin::pin,
+    pin::{Pin, pin},
     sync::{Arc, Condvar, Mutex, PoisonError},
     task::{Context, Poll, Wake, Waker},
     time::Duration,
@@ -54,13 +54,17 @@ impl Waiter {
         Self { waker: Waker::from(Arc::clone(&signal)), signal, timeout }
     }
 
+    /// Looks at a future once, without waiting. It then wakes this waiter.
+    pub fn poll<F: Future + ?Sized>(&self, future: Pin<&mut F>) -> Poll<F::Output> {
+        future.poll(&mut Context::from_waker(&self.waker))
+    }
+
     /// The future's value. A future that was given up is dropped; a late wake-up of it only
     /// makes the next wait look once more.
     pub fn wait<F: Future>(&self, future: F) -> Result<F::Output> {
         let mut future = pin!(future);
-        let mut context = Context::from_waker(&self.waker);
         loop {
-            if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            if let Poll::Ready(value) = self.poll(future.as_mut()) {
                 return Ok(value);
             }
             if !self.signal.take(self.timeout) {

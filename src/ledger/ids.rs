@@ -1,5 +1,5 @@
-//! Ids for accounts and transfers: time-ordered, as TigerBeetle asks for (random ids cost
-//! throughput), and fresh in every process, so that a server that keeps its file never sees one
+//! Ids for accounts and transfers, the same in every system: time-ordered, as TigerBeetle asks for
+//! (random ids cost any index throughput), and fresh in every process, so that a server that keeps its file never sees one
 //! again. The crate's `id()` gives the time and the randomness; it takes a lock that all clients
 //! share and reads the clock, so it is called once a process, and each client counts on from it
 //! in a range of its own.
@@ -18,20 +18,24 @@ pub struct Source {
     clients: u128,
 }
 
-/// The ids of one client.
-#[derive(Debug)]
+/// The ids of one client. A copy gives out the same ones again.
+#[derive(Clone, Debug)]
 pub struct Ids {
     next: u128,
     end: u128,
 }
 
 impl Source {
+    /// A base that no other process has.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "no two are alike")]
     pub fn new() -> Self {
         let low = (1 << (COUNTER_BITS + CLIENT_BITS)) - 1;
         Self { base: tb::id() & !low, clients: 0 }
     }
 
     /// The id of our `number`th account.
+    #[must_use]
     pub fn account(&self, number: u32) -> u128 {
         assert!(u64::from(number) < 1 << COUNTER_BITS, "accounts fit their range");
         self.base + 1 + u128::from(number)
@@ -47,7 +51,9 @@ impl Source {
 }
 
 impl Ids {
+    /// The next one.
     #[inline]
+    #[expect(clippy::should_implement_trait, reason = "it never ends")]
     pub fn next(&mut self) -> u128 {
         assert!(self.next < self.end, "a client's range of ids is used up");
         let id = self.next;
