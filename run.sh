@@ -28,8 +28,10 @@ usage() {
 ./run.sh [CASES] [MEASURE]     measure, append to results/results.csv, print the table
 ./run.sh setup                 fetch or build the tools, the servers and the binary, no more
 ./run.sh test                  every check there is
-CASES:    --suite seed  --benchmark basic,two_phase,basic_batch,basic_parallel
-          --system tigerbeetle,redis,postgres,memory  --clients N,...  --batch N,...
+CASES:    --suite seed,ledger  --system tigerbeetle,redis,postgres,memory
+          --benchmark basic,two_phase,basic_batch,basic_parallel (seed), single,two_phase,batch,parallel (ledger)
+          --durability fsync,os-cache,memory,shipped  --clients N,...  --in-flight N,...  --batch N,...
+          --accounts N,...  --skew 0.99,...
 MEASURE:  --rounds N  --warmup 500ms  --time 1s  --ops N  --quick  --seed N  --timeout 30s  --host NAME
           --csv FILE  --data DIR  (what each means: target/release/ledger-bench plan --help)
 Private servers are started and ended, unless the environment names yours:
@@ -70,7 +72,7 @@ begin() {
     [[ -z ${!variable:-} ]] || foreign[$system]=yes
   done
   # The rows take the server's version from this binary, which is not the user's server's.
-  [[ -z ${foreign[tigerbeetle]:-} ]] || unset TIGERBEETLE
+  [[ -z ${foreign[tigerbeetle]:-} ]] || unset TIGERBEETLE TIGERBEETLE_CACHE_GRID
 }
 
 say() { printf 'run.sh: %s\n' "$*" >&2 || true; }
@@ -369,7 +371,7 @@ prepare_servers() {
   [[ " $* " != *" postgres "* ]] || choose_postgres_user "$data/ledger-bench-postgres"
 }
 
-# start SYSTEM: with empty data (PostgreSQL: the binary's to empty), ready when it answers.
+# start SYSTEM [DURABILITY]: with empty data (PostgreSQL: the binary's to empty), ready when it answers.
 # Of ports, the server itself is asked whether one is free: nobody can take it in between.
 start() {
   local log=$root/target/logs/$1.log status
@@ -377,7 +379,7 @@ start() {
     port=$((20000 + RANDOM % 12000)) # below those that the system gives to clients
     ! is_open "$port" || continue    # or the ping would be answered by somebody else's server
     : >"$log"
-    "start_$1" "$data/ledger-bench-$1" "$log"
+    "start_$1" "$data/ledger-bench-$1" "$log" "${2:-shipped}"
     running[$1]=$(identity "$spawned")
     echo "$1 ${running[$1]}" >>target/servers.pids
     status=0
@@ -416,7 +418,14 @@ start_tigerbeetle() {
   remove_tigerbeetle_file "$1"
   child "$TIGERBEETLE" format --cluster=0 --replica=0 --replica-count=1 "$1/0_0.tigerbeetle" >"$2" 2>&1 ||
     fail "$2" "TigerBeetle could not format its file in $1"
-  spawn KILL -- "$TIGERBEETLE" start --addresses="127.0.0.1:$port" "$1/0_0.tigerbeetle" >>"$2" 2>&1 </dev/null
+  local options=()
+  unset TIGERBEETLE_CACHE_GRID
+  if [[ $3 != shipped ]]; then
+    export TIGERBEETLE_CACHE_GRID=${cache_mib}MiB # for the row: the server does not tell
+    options=(--cache-grid="$TIGERBEETLE_CACHE_GRID")
+  fi
+  spawn KILL -- "$TIGERBEETLE" start --addresses="127.0.0.1:$port" "${options[@]}" "$1/0_0.tigerbeetle" \
+    >>"$2" 2>&1 </dev/null
   export TIGERBEETLE_ADDRESS=127.0.0.1:$port
 }
 
@@ -435,15 +444,29 @@ start_redis() {
   password=$(random_password)
   rm -rf "$1/data"
   mkdir "$1/data"
-  (umask 077 && printf '%s\n' 'bind 127.0.0.1' "port $port" "requirepass $password" "dir \"$1/data\"" >"$1/redis.conf")
+  local tier=()
+  case $3 in
+    fsync) tier=('appendonly yes' 'appendfsync always' 'save ""') ;;
+    os-cache) tier=('appendonly yes' 'appendfsync no' 'save ""') ;;
+    memory) tier=('appendonly no' 'save ""') ;;
+  esac
+  (umask 077 && printf '%s\n' 'bind 127.0.0.1' "port $port" "requirepass $password" "dir \"$1/data\"" "${tier[@]}" \
+    >"$1/redis.conf")
   spawn KILL -- "$redis" "$1/redis.conf" >>"$2" 2>&1 </dev/null
   export REDIS_URL=redis://:$password@127.0.0.1:$port/
 }
 
 start_postgres() {
+  local tier=()
   [[ -d $1/data ]] || create_cluster "$1" "$2"
+  case $3 in
+    fsync) tier=(-c fsync=on -c synchronous_commit=on) ;;
+    os-cache) tier=(-c fsync=off -c synchronous_commit=on) ;;
+    memory) tier=(-c synchronous_commit=off) ;; # and unlogged tables, which the binary makes
+  esac
+  [[ $3 == shipped ]] || tier+=(-c shared_buffers="${cache_mib}MB" -c max_connections=1034)
   spawn INT "${postgres_user[@]}" -- env --chdir="$1" "$postgres_bin/postgres" -D "$1/data" \
-    -c listen_addresses=127.0.0.1 -c port="$port" -c unix_socket_directories= >>"$2" 2>&1 </dev/null
+    -c listen_addresses=127.0.0.1 -c port="$port" -c unix_socket_directories= "${tier[@]}" >>"$2" 2>&1 </dev/null
   export DATABASE_URL=postgresql://postgres:$postgres_password@127.0.0.1:$port/postgres
 }
 
@@ -521,14 +544,19 @@ read_plan() {
   ((${#samples[@]})) || { echo "$plan" && exit; } # --help
 }
 
+# word NAME LINE: the value of NAME=value in a sample's line.
+word() {
+  [[ " $2 " =~ \ $1=([^ ]*)\  ]] && echo "${BASH_REMATCH[1]}"
+}
+
 # A sample that failed is counted, and the run goes on; wrong input ends it.
 measure() {
   local system status=0 ours=()
-  [[ " $1 " =~ \ system=([a-z]+)\  ]]
-  system=${BASH_REMATCH[1]}
+  system=$(word system "$1")
   if [[ -z ${foreign[$system]:-} ]]; then
     ours=(--data "$data" --fresh)
-    start "$system" || { failed=1 && return; }
+    cache_mib=$(word cache_mib "$1")
+    start "$system" "$(word durability "$1")" || { failed=1 && return; }
   fi
   child "$bin" run --csv "$csv" --since "$since" "${ours[@]}" -- "$1" || status=$?
   if [[ -n ${running[$system]:-} ]] && ! alive "${running[$system]}"; then

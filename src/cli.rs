@@ -7,10 +7,10 @@ use clap::{Args, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     error::bad_input,
-    ledger::System,
+    ledger::{Durability, System},
     plan::{Benchmark, Suite},
 };
-use values::{duration, duration_or_zero, label, number};
+use values::{duration, duration_or_zero, label, number, skew_pct};
 
 mod check;
 mod values;
@@ -20,6 +20,8 @@ pub use check::{CheckedPlan, plan_path};
 /// The most transfers that one TigerBeetle request holds.
 const BATCH_MAX: u32 = 8_189;
 const CLIENTS_MAX: u32 = 1_024;
+const IN_FLIGHT_MAX: u32 = 8_192;
+const ACCOUNTS_MAX: u32 = 1_000_000;
 const ROUNDS_MAX: u32 = 1_000;
 /// A latency of 8 bytes is kept for each.
 const OPS_MAX: u64 = 100_000_000;
@@ -55,8 +57,8 @@ pub enum Command {
 /// The flags of a run.
 #[derive(Args, Clone, Debug)]
 pub struct PlanArgs {
-    /// Suites to run.
-    #[arg(long, value_delimiter = ',', default_value = "seed")]
+    /// Suites to run [default: those that have the benchmarks].
+    #[arg(long, value_delimiter = ',')]
     pub suite: Vec<Suite>,
     /// Benchmarks to run [default: all].
     #[arg(long, value_delimiter = ',')]
@@ -64,12 +66,24 @@ pub struct PlanArgs {
     /// Systems to measure [default: tigerbeetle,redis,postgres].
     #[arg(long, value_delimiter = ',')]
     pub system: Vec<System>,
-    /// Clients of basic_parallel [default: as many as cores].
+    /// Where a write of the ledger suite must have arrived before its reply [default: fsync].
+    #[arg(long, value_delimiter = ',')]
+    pub durability: Vec<Durability>,
+    /// Clients of parallel [default: 64] and basic_parallel [default: as many as cores].
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(CLIENTS_MAX)))]
     pub clients: Vec<u32>,
-    /// Transfers in a batch of basic_batch [default: 1000].
+    /// Requests that each client of parallel and batch has in flight [default: 1]; PostgreSQL takes no more.
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(IN_FLIGHT_MAX)))]
+    pub in_flight: Vec<u32>,
+    /// Transfers in a batch of batch and basic_batch [default: 1000].
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(BATCH_MAX)))]
     pub batch: Vec<u32>,
+    /// Accounts of the ledger suite [default: 2, of parallel: 10000].
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = number::<u32>(2, u64::from(ACCOUNTS_MAX)))]
+    pub accounts: Vec<u32>,
+    /// Zipf's exponent, by which accounts of the ledger suite are chosen; 0: all alike [default: 0].
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = skew_pct)]
+    pub skew: Vec<u32>,
     /// Passes over all cases [default: 6].
     #[arg(long, allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(ROUNDS_MAX)))]
     pub rounds: Option<u32>,
@@ -200,23 +214,72 @@ mod tests {
         format!("{:#}", cases(flags).expect_err(flags))
     }
 
+    fn of(cases: &[Case], suite: Suite, benchmark: Benchmark) -> Vec<Case> {
+        let wanted = |case: &&Case| case.suite == suite && case.benchmark == benchmark;
+        cases.iter().filter(wanted).copied().collect()
+    }
+
     #[test]
-    fn the_default_is_the_predecessor_s_twelve() {
+    fn the_default_is_both_suites_on_all_systems() {
         let cases = cases("").expect("valid");
-        assert_eq!(cases.len(), 12);
-        let batch = cases.iter().find(|case| case.benchmark == Benchmark::BasicBatch).expect("there");
-        assert_eq!((batch.batch, batch.clients), (1000, 1));
-        let parallel = cases.iter().find(|case| case.benchmark == Benchmark::BasicParallel).expect("there");
-        assert_eq!((parallel.batch, parallel.clients), (1, machine::cores()));
+        assert_eq!(cases.len(), 24);
+        let shape = |suite, benchmark| {
+            let cases = of(&cases, suite, benchmark);
+            assert_eq!(cases.iter().map(|case| case.system).collect::<Vec<_>>(), System::SERVERS);
+            let Case { durability, clients, in_flight, batch, accounts, skew_pct, .. } = cases[0];
+            (durability, clients, in_flight, batch, accounts, skew_pct)
+        };
+        let cores = machine::cores();
+        for (suite, benchmark, expected) in [
+            (Suite::Seed, Benchmark::Basic, (Durability::Shipped, 1, 1, 1, 2, 0)),
+            (Suite::Seed, Benchmark::TwoPhase, (Durability::Shipped, 1, 1, 1, 2, 0)),
+            (Suite::Seed, Benchmark::BasicBatch, (Durability::Shipped, 1, 1, 1000, 2, 0)),
+            (Suite::Seed, Benchmark::BasicParallel, (Durability::Shipped, cores, 1, 1, 2, 0)),
+            (Suite::Ledger, Benchmark::Single, (Durability::Fsync, 1, 1, 1, 2, 0)),
+            (Suite::Ledger, Benchmark::TwoPhase, (Durability::Fsync, 1, 1, 1, 2, 0)),
+            (Suite::Ledger, Benchmark::Batch, (Durability::Fsync, 1, 1, 1000, 2, 0)),
+            (Suite::Ledger, Benchmark::Parallel, (Durability::Fsync, 64, 1, 1, 10_000, 0)),
+        ] {
+            assert_eq!(shape(suite, benchmark), expected, "{suite} {benchmark}");
+        }
     }
 
     #[test]
     fn lists_multiply_where_they_apply() {
-        let cases = cases("--system redis,memory --clients 1,4,16 --batch 10,100").expect("valid");
-        let count = |benchmark| cases.iter().filter(|case| case.benchmark == benchmark).count();
-        assert_eq!(count(Benchmark::Basic), 2);
-        assert_eq!(count(Benchmark::BasicParallel), 6);
-        assert_eq!(count(Benchmark::BasicBatch), 4);
+        let flags = "--system redis,memory --clients 1,4,16 --batch 10,100 --accounts 2,7,9 --skew 0,0.5";
+        let cases = cases(flags).expect("valid");
+        let count = |suite, benchmark| of(&cases, suite, benchmark).len();
+        assert_eq!(count(Suite::Seed, Benchmark::Basic), 2);
+        assert_eq!(count(Suite::Seed, Benchmark::BasicParallel), 2 * 3);
+        assert_eq!(count(Suite::Seed, Benchmark::BasicBatch), 2 * 2);
+        assert_eq!(count(Suite::Ledger, Benchmark::Single), 2 * 3 * 2);
+        assert_eq!(count(Suite::Ledger, Benchmark::Batch), 2 * 2 * 3 * 2);
+        assert_eq!(count(Suite::Ledger, Benchmark::Parallel), 2 * 3 * 3 * 2);
+    }
+
+    #[test]
+    fn a_benchmark_brings_its_suites() {
+        let suites = |flags| {
+            let mut suites: Vec<_> = cases(flags).expect("valid").iter().map(|case| case.suite).collect();
+            suites.dedup();
+            suites
+        };
+        assert_eq!(suites("--benchmark batch,single"), [Suite::Ledger]);
+        assert_eq!(suites("--benchmark basic"), [Suite::Seed]);
+        assert_eq!(suites("--benchmark two_phase"), [Suite::Seed, Suite::Ledger]);
+        assert_eq!(suites("--suite ledger --benchmark two_phase"), [Suite::Ledger]);
+    }
+
+    #[test]
+    fn tiers_multiply_the_ledger_suite_alone() {
+        let cases = cases("--system redis --durability fsync,os-cache,memory").expect("valid");
+        let tiers = |suite| {
+            let cases =
+                cases.iter().filter(|case| case.suite == suite && case.benchmark == Benchmark::TwoPhase);
+            cases.map(|case| case.durability.name()).collect::<Vec<_>>()
+        };
+        assert_eq!(tiers(Suite::Seed), ["shipped"]);
+        assert_eq!(tiers(Suite::Ledger), ["fsync", "os-cache", "memory"]);
     }
 
     #[test]
@@ -224,7 +287,7 @@ mod tests {
         let refusals = [
             (
                 "--suite sead",
-                "invalid value 'sead' for '--suite <SUITE>'; [possible values: seed]; tip: a similar value exists: 'seed'",
+                "invalid value 'sead' for '--suite <SUITE>'; [possible values: seed, ledger]; tip: a similar value exists: 'seed'",
             ),
             ("--benchmark basci", "tip: a similar value exists: 'basic'"),
             ("--system postgress", "tip: a similar value exists: 'postgres'"),
@@ -244,9 +307,28 @@ mod tests {
             ("--clients 2,2", "--clients names a value twice"),
             (
                 "--benchmark basic --clients 2",
-                "--clients is for basic_parallel, which --benchmark leaves out",
+                "--clients is for parallel and basic_parallel, which is not among the cases",
             ),
-            ("--benchmark basic --batch 2", "--batch is for basic_batch, which --benchmark leaves out"),
+            ("--benchmark basic --batch 2", "--batch is for batch and basic_batch, which is not among"),
+            ("--suite seed --accounts 3", "--accounts is for the ledger suite, which is not among the cases"),
+            ("--suite seed --skew 1", "--skew is for the ledger suite"),
+            ("--suite seed --durability fsync", "--durability is for the ledger suite"),
+            ("--benchmark single --in-flight 2", "--in-flight is for parallel and batch"),
+            ("--suite seed --benchmark single", "--benchmark single is of a suite that --suite leaves out"),
+            (
+                "--durability memory",
+                "--durability memory: tigerbeetle has fsync alone: leave it out by --system",
+            ),
+            ("--durability shipped --system tigerbeetle", "tigerbeetle has fsync alone"),
+            ("--durability fsync --system memory", "memory has memory alone"),
+            ("--in-flight 2", "one request in flight: use --clients, or leave it out by --system"),
+            ("--system redis --in-flight 8192", "64 clients with 8192 requests in flight each are 524288"),
+            ("--durability rdb", "invalid value 'rdb' for '--durability"),
+            ("--accounts 1", "wants a whole number from 2 to 1000000"),
+            ("--in-flight 0", "wants a whole number from 1 to 8192"),
+            ("--skew 3.5", "wants a number from 0 to 3"),
+            ("--skew 1,1", "--skew names a value twice"),
+            ("--system postgres --durability shipped --clients 97", "PostgreSQL as shipped takes 96 at most"),
             ("--ops 3 --clients 4", "--ops 3 leaves some of 4 clients without an op"),
             ("--clients 97", "PostgreSQL as shipped takes 96 at most"),
             ("--seed -1", "wants a whole number from 0 to 999999999999999"),
@@ -283,6 +365,9 @@ mod tests {
             "--batch 1",
             "--clients 1024 --system redis,tigerbeetle",
             "--clients 96",
+            "--suite ledger --clients 1024",
+            "--system redis,tigerbeetle --benchmark parallel --clients 8 --in-flight 8192",
+            "--accounts 1000000 --skew 3",
             "--rounds 1000",
             "--ops 100000000",
             "--ops 4 --clients 4",

@@ -55,6 +55,18 @@ impl System {
         }
     }
 
+    /// The tiers of the ledger suite that it can keep.
+    #[must_use]
+    pub fn durabilities(self) -> &'static [Durability] {
+        match self {
+            Self::Tigerbeetle => &[Durability::Fsync],
+            Self::Redis | Self::Postgres => {
+                &[Durability::Shipped, Durability::Fsync, Durability::OsCache, Durability::Memory]
+            }
+            Self::Memory => &[Durability::Memory],
+        }
+    }
+
     /// Its server's address as the user or `run.sh` gave it; empty for a system without one.
     fn address(self) -> Result<String> {
         let Some(variable) = self.address_variable() else {

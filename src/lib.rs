@@ -19,3 +19,4 @@ pub mod stats;
 pub mod suite;
 pub mod timer;
 pub mod watchdog;
+pub mod workload;

@@ -1,7 +1,7 @@
 //! Which samples, in what order; and one sample as a line of text, and back.
 //!
-//! Pure: checked values in, lines out. `run.sh` passes a line on without looking into it, but for
-//! its `system=` word.
+//! Pure: checked values in, lines out. `run.sh` passes a line on and looks into it only for how the
+//! server is to be started: `system=`, `suite=`, `durability=` and `cache_mib=`.
 
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
@@ -10,7 +10,7 @@ use clap::ValueEnum;
 
 use crate::{
     error::bad_input,
-    ledger::System,
+    ledger::{Durability, System},
     rng::Rng,
     runner::Load,
     timer::{self, Budget},
@@ -21,6 +21,8 @@ use crate::{
 pub enum Suite {
     /// The predecessor's benchmarks, request for request, on servers as shipped.
     Seed,
+    /// The same guarantees and the same number of requests in every system.
+    Ledger,
 }
 
 /// What one op does.
@@ -29,12 +31,18 @@ pub enum Suite {
 pub enum Benchmark {
     /// One transfer, read back.
     Basic,
-    /// A hold, then its posting, read back.
+    /// A hold, then its posting; read back in the seed suite.
     TwoPhase,
     /// One batch of transfers, read back.
     BasicBatch,
     /// One transfer, many clients at once.
     BasicParallel,
+    /// One transfer.
+    Single,
+    /// One batch of transfers.
+    Batch,
+    /// One transfer, many clients at once, or many in flight, over many accounts.
+    Parallel,
 }
 
 impl Suite {
@@ -43,6 +51,18 @@ impl Suite {
     pub fn name(self) -> &'static str {
         match self {
             Self::Seed => "seed",
+            Self::Ledger => "ledger",
+        }
+    }
+
+    /// Its benchmarks.
+    #[must_use]
+    pub fn benchmarks(self) -> &'static [Benchmark] {
+        match self {
+            Self::Seed => {
+                &[Benchmark::Basic, Benchmark::TwoPhase, Benchmark::BasicBatch, Benchmark::BasicParallel]
+            }
+            Self::Ledger => &[Benchmark::Single, Benchmark::TwoPhase, Benchmark::Batch, Benchmark::Parallel],
         }
     }
 }
@@ -56,19 +76,28 @@ impl Benchmark {
             Self::TwoPhase => "two_phase",
             Self::BasicBatch => "basic_batch",
             Self::BasicParallel => "basic_parallel",
+            Self::Single => "single",
+            Self::Batch => "batch",
+            Self::Parallel => "parallel",
         }
     }
 
     /// Whether `--clients` chooses its number of clients.
     #[must_use]
     pub fn takes_clients(self) -> bool {
-        self == Self::BasicParallel
+        matches!(self, Self::BasicParallel | Self::Parallel)
     }
 
     /// Whether `--batch` chooses its number of transfers an op.
     #[must_use]
     pub fn takes_batch(self) -> bool {
-        self == Self::BasicBatch
+        matches!(self, Self::BasicBatch | Self::Batch)
+    }
+
+    /// Whether `--in-flight` chooses how many ops a client has in flight.
+    #[must_use]
+    pub fn takes_in_flight(self) -> bool {
+        matches!(self, Self::Batch | Self::Parallel)
     }
 
     /// Debits and credits that one op brings about; a hold and its posting are one.
@@ -98,23 +127,42 @@ pub struct Case {
     pub benchmark: Benchmark,
     /// Whose server does it.
     pub system: System,
-    /// Threads, each with one request in flight.
+    /// Where a write must have arrived before its reply.
+    pub durability: Durability,
+    /// Threads.
     pub clients: u32,
+    /// Ops that each of them has in flight.
+    pub in_flight: u32,
     /// Transfers in one batch.
     pub batch: u32,
+    /// Accounts that money moves between.
+    pub accounts: u32,
+    /// Zipf's exponent in percent, by which accounts are chosen; 0: all alike.
+    pub skew_pct: u32,
 }
 
-/// As errors name it, beside the system's place.
+/// As errors and progress lines name it, beside the system: what differs from the plainest case.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.suite, self.benchmark)?;
-        if self.clients > 1 {
-            write!(f, ", {} clients", self.clients)?;
+        let mut text = format!("{} {}", self.suite, self.benchmark);
+        if self.suite == Suite::Ledger {
+            text += &format!(" {}", self.durability);
         }
-        if self.batch > 1 {
-            write!(f, ", batches of {}", self.batch)?;
+        let counts = [
+            (self.clients, 1, "clients"),
+            (self.in_flight, 1, "in flight"),
+            (self.batch, 1, "a batch"),
+            (self.accounts, 2, "accounts"),
+        ];
+        for (count, usual, what) in counts {
+            if count != usual {
+                text += &format!(", {count} {what}");
+            }
         }
-        Ok(())
+        if self.skew_pct > 0 {
+            text += &format!(", skew {}.{:02}", self.skew_pct / 100, self.skew_pct % 100);
+        }
+        f.pad(&text)
     }
 }
 
@@ -131,6 +179,9 @@ pub struct Settings {
     pub seed: u64,
     /// The longest wait for one reply.
     pub timeout: Duration,
+    /// What `run.sh` gives a server of the ledger suite to cache data in, TigerBeetle and
+    /// PostgreSQL alike.
+    pub cache_mib: u32,
     /// The user's label for the machine; may be empty.
     pub host: String,
     /// The revision of the checkout at the time of planning; may be empty.
@@ -173,11 +224,14 @@ pub fn schedule(cases: &[Case], settings: &Settings) -> Result<Vec<SampleSpec>> 
 
 impl fmt::Display for SampleSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Case { suite, benchmark, system, clients, batch } = self.case;
-        let Settings { run_id, rounds, load, seed, timeout, host, git_revision } = &self.settings;
+        let Case { suite, benchmark, system, durability, clients, in_flight, batch, accounts, skew_pct } =
+            self.case;
+        let Settings { run_id, rounds, load, seed, timeout, cache_mib, host, git_revision } = &self.settings;
         write!(f, "run_id={run_id} number={} total={} round={}", self.number, self.total, self.round)?;
         write!(f, " rounds={rounds} suite={suite} benchmark={benchmark} system={system}")?;
-        write!(f, " clients={clients} batch={batch} warmup_ns={}", load.warmup_ns)?;
+        write!(f, " durability={durability} clients={clients} in_flight={in_flight} batch={batch}")?;
+        write!(f, " accounts={accounts} skew_pct={skew_pct} cache_mib={cache_mib}")?;
+        write!(f, " warmup_ns={}", load.warmup_ns)?;
         write!(f, " time_ns={}", Blank(load.budget.time_ns))?;
         write!(f, " ops={} seed={seed}", Blank(load.budget.ops))?;
         write!(f, " timeout_ns={} host={host} git={git_revision}", timer::duration_ns(*timeout))
@@ -206,8 +260,12 @@ impl FromStr for SampleSpec {
                 suite: words.choice("suite")?,
                 benchmark: words.choice("benchmark")?,
                 system: words.choice("system")?,
+                durability: words.choice("durability")?,
                 clients: words.parse("clients")?,
+                in_flight: words.parse("in_flight")?,
                 batch: words.parse("batch")?,
+                accounts: words.parse("accounts")?,
+                skew_pct: words.parse("skew_pct")?,
             },
             settings: Settings {
                 run_id: words.take("run_id")?.to_owned(),
@@ -221,6 +279,7 @@ impl FromStr for SampleSpec {
                 },
                 seed: words.parse("seed")?,
                 timeout: Duration::from_nanos(words.parse("timeout_ns")?),
+                cache_mib: words.parse("cache_mib")?,
                 host: words.take("host")?.to_owned(),
                 git_revision: words.take("git")?.to_owned(),
             },
@@ -228,7 +287,9 @@ impl FromStr for SampleSpec {
         words.ensure_all_used()?;
         let SampleSpec { case, settings, number, total, round } = &spec;
         let budget = settings.load.budget;
-        let positive = case.clients > 0 && case.batch > 0 && *number > 0 && *round > 0;
+        ensure!(case.suite.benchmarks().contains(&case.benchmark), "a benchmark of another suite");
+        let counts = [case.clients, case.in_flight, case.batch, *number, *round];
+        let positive = counts.iter().all(|&count| count > 0) && case.accounts > 1;
         ensure!(positive && number <= total && *round <= settings.rounds, "a number out of its range");
         let limits = [budget.time_ns, budget.ops];
         ensure!(limits.iter().any(Option::is_some), "neither time_ns nor ops is set");
@@ -290,24 +351,26 @@ mod tests {
             load: Load { warmup_ns: 5, budget: Budget { time_ns: Some(7), ops: None } },
             seed: 42,
             timeout: Duration::from_secs(30),
+            cache_mib: 1024,
             host: String::new(),
             git_revision: "g7e123456".into(),
         }
     }
 
     fn cases() -> Vec<Case> {
-        let benchmarks = Benchmark::value_variants().iter();
-        benchmarks
-            .flat_map(|&benchmark| {
-                System::SERVERS.map(|system| Case {
-                    suite: Suite::Seed,
-                    benchmark,
-                    system,
-                    clients: 2,
-                    batch: 3,
-                })
-            })
-            .collect()
+        let case = |benchmark, system| Case {
+            suite: Suite::Seed,
+            benchmark,
+            system,
+            durability: Durability::Shipped,
+            clients: 2,
+            in_flight: 4,
+            batch: 3,
+            accounts: 5,
+            skew_pct: 109,
+        };
+        let benchmarks = Suite::Seed.benchmarks().iter();
+        benchmarks.flat_map(|&benchmark| System::SERVERS.map(|system| case(benchmark, system))).collect()
     }
 
     #[test]
@@ -364,6 +427,7 @@ mod tests {
         assert_eq!(broken("batch=3", "batch=3 butch=3"), "unknown words: [\"butch\"]");
         assert_eq!(broken("batch=3", "batch"), "\"batch\" is not name=value");
         assert_eq!(broken("suite=seed", "suite=sead"), "suite=: invalid variant: sead");
+        assert_eq!(broken("suite=seed", "suite=ledger"), "a benchmark of another suite");
         assert_eq!(broken("clients=2", "clients=0"), "a number out of its range");
         assert_eq!(broken("time_ns=7", "time_ns="), "neither time_ns nor ops is set");
         assert_eq!(broken("ops=", "ops=0"), "a limit of 0");
@@ -383,6 +447,8 @@ mod tests {
         let line = schedule(&cases(), &settings()).expect("few")[0].to_string();
         for (from, to) in [
             ("batch=3", "batch=0"),
+            ("in_flight=4", "in_flight=0"),
+            ("accounts=5", "accounts=1"),
             (" number=1 ", " number=0 "),
             (" number=1 ", " number=37 "),
             (" round=1 ", " round=0 "),
@@ -398,7 +464,9 @@ mod tests {
     #[test]
     fn a_case_names_what_tells_it_apart() {
         let case = cases()[0];
-        assert_eq!(case.to_string(), "seed basic, 2 clients, batches of 3");
-        assert_eq!(Case { clients: 1, batch: 1, ..case }.to_string(), "seed basic");
+        assert_eq!(case.to_string(), "seed basic, 2 clients, 4 in flight, 3 a batch, 5 accounts, skew 1.09");
+        let plainest = Case { clients: 1, in_flight: 1, batch: 1, accounts: 2, skew_pct: 0, ..case };
+        assert_eq!(plainest.to_string(), "seed basic");
+        assert_eq!(Case { suite: Suite::Ledger, ..plainest }.to_string(), "ledger basic shipped");
     }
 }

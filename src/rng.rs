@@ -29,6 +29,12 @@ impl Rng {
         u64::try_from(wide >> 64).expect("a 128-bit product shifted by 64 fits")
     }
 
+    /// A number from 0 up to, not including, 1: a multiple of 2^-53.
+    #[expect(clippy::cast_precision_loss, reason = "53 bits are what an f64 holds")]
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
     /// Fisher-Yates: every order equally likely.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {

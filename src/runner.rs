@@ -11,14 +11,12 @@ use std::sync::{
 use anyhow::{Context, Result};
 use crossbeam::thread;
 
-use crate::timer::{self, Budget, MonotonicClock, Span};
+use crate::timer::{self, Budget, MonotonicClock, Op, Pace, Span, Timer};
 
 /// What one client does.
-pub trait Work: Send {
+pub trait Work: Op + Send {
     /// One throw-away request, so that the first measured one meets a warm connection.
     fn hello(&mut self) -> Result<()>;
-    /// One op.
-    fn op(&mut self) -> Result<()>;
     /// Round trips made so far.
     fn requests(&self) -> u64;
 }
@@ -37,7 +35,8 @@ pub struct Load {
 pub struct Sample {
     /// The latency of every op of every client, in no order.
     pub latencies_ns: Vec<u64>,
-    /// From the first client's start to the last client's end.
+    /// From the first client's start to the last client's end, less what a client that is alone
+    /// paused to build its requests.
     pub elapsed_ns: u64,
     /// Ops before the clock started.
     pub warmup_ops: u64,
@@ -55,6 +54,7 @@ pub struct Sample {
 struct Shared {
     clock: MonotonicClock,
     load: Load,
+    pace: Pace,
     clients: usize,
     barrier: Barrier,
     stop: AtomicBool,
@@ -70,13 +70,15 @@ struct ClientRun {
 }
 
 /// Runs one thread for each of `clients` and merges what they measured. Each thread owns its
-/// client meanwhile, so that no two of them write to the same cache line.
+/// client meanwhile, so that no two of them write to the same cache line. `in_flight`: ops that
+/// each client has in flight at once.
 #[must_use]
-pub fn run<W: Work>(clients: Vec<W>, load: Load) -> (Sample, Vec<W>) {
+pub fn run<W: Work>(clients: Vec<W>, in_flight: usize, load: Load) -> (Sample, Vec<W>) {
     assert!(!clients.is_empty(), "a sample has a client");
     let shared = Shared {
         clock: MonotonicClock::start(),
         load,
+        pace: Pace { in_flight, is_alone: clients.len() == 1 },
         clients: clients.len(),
         barrier: Barrier::new(clients.len()),
         stop: AtomicBool::new(false),
@@ -104,7 +106,8 @@ fn drive<W: Work>(client: usize, work: &mut W, shared: &Shared) -> ClientRun {
         fail_all();
     }
     shared.barrier.wait();
-    let mut warm_up = timer::warm_up(&shared.clock, shared.load.warmup_ns, &shared.stop, || work.op());
+    let timer = Timer { clock: &shared.clock, pace: shared.pace, stop: &shared.stop };
+    let mut warm_up = timer.warm_up(shared.load.warmup_ns, work);
     warm_up.failure = hello.err().or(warm_up.failure.map(|error| error.context("warm-up")));
     let (mut latencies_ns, no_room) = match timer::reserve(share, &warm_up) {
         Ok(room) => (room, None),
@@ -116,7 +119,7 @@ fn drive<W: Work>(client: usize, work: &mut W, shared: &Shared) -> ClientRun {
     }
     shared.barrier.wait();
     let requests_before = work.requests();
-    let mut span = timer::measure(&shared.clock, share, &shared.stop, &mut latencies_ns, || work.op());
+    let mut span = timer.measure(share, &mut latencies_ns, work);
     if span.failure.is_some() {
         fail_all();
     }
@@ -149,13 +152,14 @@ fn merge(runs: Vec<ClientRun>) -> Sample {
 fn elapsed_ns(runs: &[ClientRun]) -> u64 {
     let start_ns = runs.iter().map(|run| run.span.start_ns).min();
     let end_ns = runs.iter().map(|run| run.span.end_ns).max();
-    start_ns.zip(end_ns).map_or(0, |(start_ns, end_ns)| end_ns - start_ns)
+    let paused_ns: u64 = runs.iter().map(|run| run.span.paused_ns).sum(); // only one that is alone pauses
+    start_ns.zip(end_ns).map_or(0, |(start_ns, end_ns)| end_ns - start_ns - paused_ns)
 }
 
 impl ClientRun {
     /// Neither limit of its share was reached, so its room was full.
     fn ended_early(&self) -> bool {
-        let time_ns = self.span.end_ns - self.span.start_ns;
+        let time_ns = self.span.elapsed_ns();
         self.share.ops.is_none_or(|ops| self.span.ops < ops)
             && self.share.time_ns.is_none_or(|limit_ns| time_ns < limit_ns)
     }
@@ -174,15 +178,25 @@ mod tests {
         refuses_hello: bool,
     }
 
+    impl Op for Counting {
+        const IS_PREPARED: bool = false;
+        fn prepare(&mut self) -> Result<()> {
+            Ok(())
+        }
+        fn begin(&mut self) -> Result<()> {
+            Ok(())
+        }
+        fn end(&mut self) -> Result<()> {
+            anyhow::ensure!(self.fails_at != Some(self.ops), "op {} broke", self.ops);
+            self.ops += 1;
+            Ok(())
+        }
+    }
+
     impl Work for Counting {
         fn hello(&mut self) -> Result<()> {
             self.hellos += 1;
             anyhow::ensure!(!self.refuses_hello, "nobody there");
-            Ok(())
-        }
-        fn op(&mut self) -> Result<()> {
-            anyhow::ensure!(self.fails_at != Some(self.ops), "op {} broke", self.ops);
-            self.ops += 1;
             Ok(())
         }
         fn requests(&self) -> u64 {
@@ -196,7 +210,7 @@ mod tests {
 
     fn run_all(clients: impl Into<Vec<Counting>>, ops: u64) -> (Sample, Vec<Counting>) {
         let clients = clients.into();
-        run(clients, load(ops))
+        run(clients, 1, load(ops))
     }
 
     #[test]
@@ -227,7 +241,7 @@ mod tests {
         // The second fails at its first measured op; the first would go on until its room is full.
         let clients = [Counting::default(), Counting { fails_at: Some(0), ..Counting::default() }];
         let load = Load { warmup_ns: 0, budget: Budget { time_ns: Some(u64::MAX), ops: None } };
-        let (sample, clients) = run(clients.into(), load);
+        let (sample, clients) = run(clients.into(), 1, load);
         assert_eq!(sample.failure.expect("it failed").0, 2);
         assert_eq!(clients[1].ops, 0);
         assert!(clients[0].ops < 1 << 26, "its room was filled to the end");
@@ -246,7 +260,7 @@ mod tests {
         let client_run = |ops, end_ns| ClientRun {
             warmup_ops: 0,
             latencies_ns: Vec::new(),
-            span: Span { start_ns: 0, end_ns, ops, failure: None },
+            span: Span { start_ns: 0, end_ns, paused_ns: 0, ops, failure: None },
             requests: 0,
             share: Budget { time_ns: Some(100), ops: Some(10) },
         };
@@ -257,14 +271,15 @@ mod tests {
 
     #[test]
     fn elapsed_spans_all_clients() {
-        let client_run = |start_ns, end_ns| ClientRun {
+        let client_run = |start_ns, end_ns, paused_ns| ClientRun {
             warmup_ops: 0,
             latencies_ns: Vec::new(),
-            span: Span { start_ns, end_ns, ops: 1, failure: None },
+            span: Span { start_ns, end_ns, paused_ns, ops: 1, failure: None },
             requests: 0,
             share: Budget { time_ns: Some(1), ops: None },
         };
-        assert_eq!(elapsed_ns(&[client_run(10, 90), client_run(5, 80)]), 85);
+        assert_eq!(elapsed_ns(&[client_run(10, 90, 0), client_run(5, 80, 0)]), 85);
+        assert_eq!(elapsed_ns(&[client_run(10, 90, 30)]), 50);
     }
 
     /// Sees whether the other runs ahead of a stage that this one has not ended.
@@ -287,15 +302,15 @@ mod tests {
         }
     }
 
-    impl Work for InStep<'_> {
-        fn hello(&mut self) -> Result<()> {
-            self.enter(1);
-            if self.me == 1 {
-                self.linger(1);
-            }
+    impl Op for InStep<'_> {
+        const IS_PREPARED: bool = false;
+        fn prepare(&mut self) -> Result<()> {
             Ok(())
         }
-        fn op(&mut self) -> Result<()> {
+        fn begin(&mut self) -> Result<()> {
+            Ok(())
+        }
+        fn end(&mut self) -> Result<()> {
             if self.ops == 0 {
                 self.enter(2);
                 if self.me == 1 {
@@ -303,6 +318,16 @@ mod tests {
                 }
             }
             self.ops += 1;
+            Ok(())
+        }
+    }
+
+    impl Work for InStep<'_> {
+        fn hello(&mut self) -> Result<()> {
+            self.enter(1);
+            if self.me == 1 {
+                self.linger(1);
+            }
             Ok(())
         }
         /// Asked when the measured part begins, and when it has ended.
@@ -317,14 +342,14 @@ mod tests {
         let stages = Default::default();
         let client = |me| InStep { stages: &stages, me, ops: 0, overtaken: false };
         let load = Load { warmup_ns: 1, budget: Budget { time_ns: None, ops: Some(2) } };
-        let (_, clients) = run(vec![client(0), client(1)], load);
+        let (_, clients) = run(vec![client(0), client(1)], 1, load);
         assert!(!clients[1].overtaken);
     }
 
     #[test]
     fn no_room_fails_the_sample() {
         let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(u64::MAX) } };
-        let (sample, clients) = run(vec![Counting::default()], load);
+        let (sample, clients) = run(vec![Counting::default()], 1, load);
         let (_, error) = sample.failure.expect("more than memory");
         assert!(error.to_string().contains("lower --time or --ops"), "{error}");
         assert_eq!(clients[0].ops, 0);
@@ -341,7 +366,7 @@ mod tests {
     #[test]
     fn one_limit_alone_ends_early_too() {
         let ended_early = |share, ops, end_ns| {
-            let span = Span { start_ns: 0, end_ns, ops, failure: None };
+            let span = Span { start_ns: 0, end_ns, paused_ns: 0, ops, failure: None };
             let run = ClientRun { warmup_ops: 0, latencies_ns: Vec::new(), span, requests: 0, share };
             merge(vec![run]).ended_early
         };

@@ -1,37 +1,127 @@
 //! What one op of each benchmark is, and what it must leave behind.
 
+use anyhow::Result;
+
+use crate::{
+    ledger::{Account, Data, Server},
+    plan::{Case, Suite},
+    runner::{self, Load, Sample},
+    watchdog::Board,
+};
+
+pub mod ledger;
 pub mod seed;
+
+/// All clients of a sample.
+pub enum Clients {
+    /// Of the seed suite.
+    Seed(Vec<seed::Client>),
+    /// Of the ledger suite.
+    Ledger(Vec<ledger::Client>),
+}
+
+/// What a case's sample starts on.
+#[must_use]
+pub fn data(case: &Case) -> Data {
+    match case.suite {
+        Suite::Seed => Data::Seed,
+        Suite::Ledger => Data::Ledger(case.durability),
+    }
+}
+
+impl Clients {
+    /// Connects them to a server that is prepared with the case's [`data`].
+    pub fn connect(server: &mut dyn Server, case: &Case, seed: u64, board: &Board) -> Result<Self> {
+        Ok(match case.suite {
+            Suite::Seed => Self::Seed(seed::connect(server, case, board)?),
+            Suite::Ledger => Self::Ledger(ledger::connect(server, case, seed, board)?),
+        })
+    }
+
+    /// Puts there what the first op needs. Off the clock.
+    pub fn set_up(&mut self) -> Result<()> {
+        match self {
+            Self::Seed(_) => Ok(()),
+            Self::Ledger(clients) => ledger::set_up(clients),
+        }
+    }
+
+    /// Measures a sample.
+    #[must_use]
+    pub fn run(self, case: &Case, load: Load) -> (Sample, Self) {
+        let in_flight = case.in_flight as usize;
+        match self {
+            Self::Seed(clients) => {
+                let (sample, clients) = runner::run(clients, in_flight, load);
+                (sample, Self::Seed(clients))
+            }
+            Self::Ledger(clients) => {
+                let (sample, clients) = runner::run(clients, in_flight, load);
+                (sample, Self::Ledger(clients))
+            }
+        }
+    }
+
+    /// Whether what the sample left behind is what was acknowledged. Off the clock.
+    pub fn verify(&mut self) -> Result<()> {
+        match self {
+            Self::Seed(clients) => seed::verify(clients),
+            Self::Ledger(clients) => ledger::verify(clients),
+        }
+    }
+
+    /// How often a server began a request anew.
+    #[must_use]
+    pub fn retries(&self) -> u64 {
+        match self {
+            Self::Seed(_) => 0,
+            Self::Ledger(clients) => ledger::retries(clients),
+        }
+    }
+}
 
 /// A sum of one account: what the acknowledged ops must have made of it, and what was found.
 /// Plain values, so that a check that holds allocates nothing inside the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Check {
-    account: &'static str,
+struct Check<'a> {
+    /// "the debited account", "account 7".
+    account: &'a str,
     sum: &'static str,
     expected: i64,
     found: i64,
 }
 
-impl Check {
+impl Check<'_> {
     fn holds(&self) -> bool {
         self.expected == self.found
     }
 }
 
-impl std::fmt::Display for Check {
+impl std::fmt::Display for Check<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { account, sum, expected, found } = self;
         let by = found.abs_diff(*expected);
         let direction = if found < expected { "too low" } else { "too high" };
-        write!(f, "the {account} account's {sum} is {found} instead of {expected}: {by} {direction}")
+        write!(f, "{account}'s {sum} is {found} instead of {expected}: {by} {direction}")
     }
 }
 
 /// An error that names every check that does not hold, and by how much.
-fn ensure_all_hold(checks: &[Check]) -> anyhow::Result<()> {
+fn ensure_all_hold(checks: &[Check<'_>]) -> Result<()> {
     if checks.iter().all(Check::holds) {
         return Ok(());
     }
-    let wrong = checks.iter().filter(|check| !check.holds()).map(Check::to_string);
+    let wrong = checks.iter().filter(|check| !check.holds()).map(ToString::to_string);
     anyhow::bail!("{}", wrong.collect::<Vec<_>>().join("; "))
+}
+
+/// The four sums of an account.
+fn sum_checks(account: &str, expected: Account, found: Account) -> [Check<'_>; 4] {
+    let check = |sum, expected, found| Check { account, sum, expected, found };
+    [
+        check("debits_pending", expected.debits_pending, found.debits_pending),
+        check("debits_posted", expected.debits_posted, found.debits_posted),
+        check("credits_pending", expected.credits_pending, found.credits_pending),
+        check("credits_posted", expected.credits_posted, found.credits_posted),
+    ]
 }

@@ -3,6 +3,7 @@
 //! It knows budgets, ops and nanoseconds, and nothing of databases, threads or rows.
 
 use std::{
+    collections::VecDeque,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
@@ -61,66 +62,141 @@ impl Budget {
     }
 }
 
+/// What is timed: ops, each built, begun and ended.
+pub trait Op {
+    /// Whether [`prepare`](Self::prepare) does anything: the clock is then read once more, after it.
+    const IS_PREPARED: bool;
+    /// Builds the next op.
+    fn prepare(&mut self) -> Result<()>;
+    /// Begins the op that was prepared first. One that blocks may leave all of it to the end.
+    fn begin(&mut self) -> Result<()>;
+    /// Waits for the end of the op that was begun first.
+    fn end(&mut self) -> Result<()>;
+}
+
+/// How a client's ops follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Ops in flight at once.
+    pub in_flight: usize,
+    /// There is no other client: with one op in flight, nothing then happens while the next one
+    /// is built, and that time is taken out of the sample.
+    pub is_alone: bool,
+}
+
+impl Pace {
+    /// One op after the other.
+    pub const ONE_BY_ONE: Self = Self { in_flight: 1, is_alone: true };
+
+    fn pauses_to_prepare(self) -> bool {
+        self.in_flight == 1 && self.is_alone
+    }
+}
+
 /// What happened during one client's warm-up or measuring.
 #[derive(Debug)]
 pub struct Span {
-    /// When the first op began.
+    /// When the first op began, or its building.
     pub start_ns: u64,
     /// When the last op that succeeded ended.
     pub end_ns: u64,
+    /// How long the clock stood still in between.
+    pub paused_ns: u64,
     /// Ops that succeeded.
     pub ops: u64,
     /// The error of the op that ended it early, if one did.
     pub failure: Option<anyhow::Error>,
 }
 
-/// Runs `op` until `time_ns` have passed, keeping no latency.
-pub fn warm_up(
-    clock: &impl Clock,
-    time_ns: u64,
-    stop: &AtomicBool,
-    mut op: impl FnMut() -> Result<()>,
-) -> Span {
-    let start_ns = clock.now_ns();
-    let deadline_ns = start_ns.saturating_add(time_ns);
-    let mut span = Span { start_ns, end_ns: start_ns, ops: 0, failure: None };
-    while span.end_ns < deadline_ns && !stop.load(Ordering::Relaxed) {
-        if let Err(error) = op() {
-            span.failure = Some(error);
-            break;
-        }
-        span.end_ns = clock.now_ns();
-        span.ops += 1;
+impl Span {
+    /// Its length, less the pauses.
+    #[must_use]
+    pub fn elapsed_ns(&self) -> u64 {
+        self.end_ns - self.start_ns - self.paused_ns
     }
-    span
 }
 
-/// Runs `op` until the budget is spent, with one clock read an op, and pushes each op's latency
-/// in nanoseconds. Never allocates: it ends early when `latencies` is full (see [`reserve`]).
-pub fn measure(
-    clock: &impl Clock,
-    budget: Budget,
-    stop: &AtomicBool,
-    latencies: &mut Vec<u64>,
-    mut op: impl FnMut() -> Result<()>,
-) -> Span {
-    assert!(latencies.is_empty(), "a sample starts with no latencies");
-    let room = latencies.capacity() as u64;
-    let ops_max = budget.ops.map_or(room, |ops| ops.min(room));
-    let start_ns = clock.now_ns();
-    let deadline_ns = budget.time_ns.map_or(u64::MAX, |time_ns| start_ns.saturating_add(time_ns));
-    let mut span = Span { start_ns, end_ns: start_ns, ops: 0, failure: None };
-    while span.ops < ops_max && span.end_ns < deadline_ns && !stop.load(Ordering::Relaxed) {
-        if let Err(error) = op() {
-            span.failure = Some(error);
-            break;
-        }
-        let now_ns = clock.now_ns();
-        latencies.push(now_ns - span.end_ns);
-        span.end_ns = now_ns;
-        span.ops += 1;
+/// The stopwatch of one client.
+pub struct Timer<'a, C> {
+    /// Where the time comes from.
+    pub clock: &'a C,
+    /// How ops follow each other.
+    pub pace: Pace,
+    /// When set, no further op begins.
+    pub stop: &'a AtomicBool,
+}
+
+impl<C: Clock> Timer<'_, C> {
+    /// Runs ops until `time_ns` have passed, keeping no latency. Ends with nothing in flight.
+    pub fn warm_up<O: Op>(&self, time_ns: u64, ops: &mut O) -> Span {
+        let limits = Limits { time_ns, ops: if time_ns == 0 { 0 } else { u64::MAX } };
+        self.run(limits, ops, |_| {})
     }
-    span
+
+    /// Runs ops until the budget is spent, with one clock read an op (two where it is prepared),
+    /// and pushes each op's latency in nanoseconds, from its begin to its end. Ops in flight then
+    /// are waited for and counted. Never allocates beyond its start: it ends early when
+    /// `latencies` is full (see [`reserve`]).
+    pub fn measure<O: Op>(&self, budget: Budget, latencies: &mut Vec<u64>, ops: &mut O) -> Span {
+        assert!(latencies.is_empty(), "a sample starts with no latencies");
+        let room = latencies.capacity() as u64;
+        let limits = Limits {
+            time_ns: budget.time_ns.unwrap_or(u64::MAX),
+            ops: budget.ops.map_or(room, |ops| ops.min(room)),
+        };
+        self.run(limits, ops, |latency_ns| latencies.push(latency_ns))
+    }
+
+    #[inline]
+    fn run<O: Op>(&self, limits: Limits, ops: &mut O, mut keep: impl FnMut(u64)) -> Span {
+        let mut begun_ns = VecDeque::with_capacity(self.pace.in_flight);
+        let start_ns = self.clock.now_ns();
+        let mut span = Span { start_ns, end_ns: start_ns, paused_ns: 0, ops: 0, failure: None };
+        let mut now_ns = start_ns;
+        loop {
+            while begun_ns.len() < self.pace.in_flight
+                && span.ops + (begun_ns.len() as u64) < limits.ops
+                && now_ns - start_ns - span.paused_ns < limits.time_ns
+                && !self.stop.load(Ordering::Relaxed)
+            {
+                if let Err(error) = self.prepare(ops, &mut now_ns, &mut span).and_then(|()| ops.begin()) {
+                    span.failure = Some(error);
+                    return span;
+                }
+                begun_ns.push_back(now_ns);
+            }
+            let Some(begin_ns) = begun_ns.pop_front() else { return span };
+            if let Err(error) = ops.end() {
+                span.failure = Some(error);
+                return span;
+            }
+            now_ns = self.clock.now_ns();
+            keep(now_ns - begin_ns);
+            span.end_ns = now_ns;
+            span.ops += 1;
+        }
+    }
+
+    /// Builds an op; `now_ns` is then the moment of its begin.
+    #[inline]
+    fn prepare<O: Op>(&self, ops: &mut O, now_ns: &mut u64, span: &mut Span) -> Result<()> {
+        if !O::IS_PREPARED {
+            return Ok(());
+        }
+        ops.prepare()?;
+        let built_ns = self.clock.now_ns();
+        if self.pace.pauses_to_prepare() {
+            span.paused_ns += built_ns - *now_ns;
+        }
+        *now_ns = built_ns;
+        Ok(())
+    }
+}
+
+/// Whichever is reached first.
+struct Limits {
+    time_ns: u64,
+    ops: u64,
 }
 
 /// Latencies that a client may keep whatever its warm-up foretells: one a microsecond is more
@@ -134,7 +210,7 @@ const PACE_MARGIN: u64 = 4;
 /// Sets aside the room for one client's latencies before the clock starts, and touches as much
 /// of it as the pace of the warm-up foretells, so that no page fault falls into the sample.
 pub fn reserve(budget: Budget, warm_up: &Span) -> Result<Vec<u64>> {
-    let warm_up_ns = u128::from(warm_up.end_ns - warm_up.start_ns);
+    let warm_up_ns = u128::from(warm_up.elapsed_ns());
     let foretold = |time_ns: u64| {
         let ops = u128::from(warm_up.ops) * u128::from(time_ns);
         u64::try_from(ops.checked_div(warm_up_ns).unwrap_or(0)).unwrap_or(u64::MAX)
@@ -194,76 +270,187 @@ mod tests {
 
     static GO: AtomicBool = AtomicBool::new(false);
 
+    fn timer<'a>(clock: &'a StepClock, stop: &'a AtomicBool, in_flight: usize) -> Timer<'a, StepClock> {
+        Timer { clock, pace: Pace { in_flight, is_alone: true }, stop }
+    }
+
+    /// Ops that do nothing but for what a test wants to see.
+    #[derive(Default)]
+    struct Plain {
+        begun: u64,
+        ended: u64,
+        most_in_flight: u64,
+        fails_at: Option<u64>,
+    }
+
+    impl Plain {
+        fn begin(&mut self) {
+            self.begun += 1;
+            self.most_in_flight = self.most_in_flight.max(self.begun - self.ended);
+        }
+        fn end(&mut self) -> Result<()> {
+            self.ended += 1;
+            anyhow::ensure!(self.fails_at != Some(self.ended), "broken");
+            Ok(())
+        }
+    }
+
+    impl Op for Plain {
+        const IS_PREPARED: bool = false;
+        fn prepare(&mut self) -> Result<()> {
+            unreachable!("it is not prepared")
+        }
+        fn begin(&mut self) -> Result<()> {
+            Plain::begin(self);
+            Ok(())
+        }
+        fn end(&mut self) -> Result<()> {
+            Plain::end(self)
+        }
+    }
+
+    /// The same with ops that are built: the building takes a reading of the clock.
+    struct Built<'a>(Plain, &'a StepClock);
+
+    impl Op for Built<'_> {
+        const IS_PREPARED: bool = true;
+        fn prepare(&mut self) -> Result<()> {
+            self.1.now_ns();
+            Ok(())
+        }
+        fn begin(&mut self) -> Result<()> {
+            self.0.begin();
+            Ok(())
+        }
+        fn end(&mut self) -> Result<()> {
+            self.0.end()
+        }
+    }
+
     fn run(clock: &StepClock, budget: Budget, room: usize) -> (Span, Vec<u64>) {
         let mut latencies = Vec::with_capacity(room);
-        let span = measure(clock, budget, &GO, &mut latencies, || Ok(()));
+        let span = timer(clock, &GO, 1).measure(budget, &mut latencies, &mut Plain::default());
         (span, latencies)
+    }
+
+    const fn budget(time_ns: Option<u64>, ops: Option<u64>) -> Budget {
+        Budget { time_ns, ops }
     }
 
     #[test]
     fn time_ends_with_the_op_that_passes_it_and_each_op_reads_the_clock_once() {
         let clock = StepClock::new(10);
-        let (span, latencies) = run(&clock, Budget { time_ns: Some(95), ops: None }, 64);
+        let (span, latencies) = run(&clock, budget(Some(95), None), 64);
         assert_eq!(span.ops, 10);
         assert_eq!(latencies, [10; 10]);
-        assert_eq!(span.end_ns - span.start_ns, 100);
+        assert_eq!((span.end_ns - span.start_ns, span.elapsed_ns()), (100, 100));
         assert_eq!(clock.readings.get(), 11, "one at the start, one an op");
     }
 
     #[test]
     fn ops_end_it_and_the_first_limit_wins() {
-        let (span, _) = run(&StepClock::new(10), Budget { time_ns: None, ops: Some(7) }, 64);
-        assert_eq!(span.ops, 7);
-        let (span, _) = run(&StepClock::new(10), Budget { time_ns: Some(30), ops: Some(7) }, 64);
-        assert_eq!(span.ops, 3);
-        let (span, _) = run(&StepClock::new(10), Budget { time_ns: Some(300), ops: Some(7) }, 64);
-        assert_eq!(span.ops, 7);
+        for (time_ns, ops, expected) in [(None, 7, 7), (Some(30), 7, 3), (Some(300), 7, 7)] {
+            assert_eq!(run(&StepClock::new(10), budget(time_ns, Some(ops)), 64).0.ops, expected);
+        }
     }
 
     #[test]
     fn a_full_buffer_ends_it_without_growing() {
-        let (span, latencies) = run(&StepClock::new(10), Budget { time_ns: Some(900), ops: None }, 5);
+        let (span, latencies) = run(&StepClock::new(10), budget(Some(900), None), 5);
         let capacity = latencies.capacity() as u64;
         assert_eq!(span.ops, capacity);
         assert!(capacity < 90);
     }
 
     #[test]
-    fn a_failed_op_is_not_counted_and_its_time_is_left_out() {
-        let mut left = 3;
-        let mut latencies = Vec::with_capacity(8);
-        let budget = Budget { time_ns: None, ops: Some(8) };
+    fn what_one_client_alone_builds_is_off_the_clock() {
         let clock = StepClock::new(10);
-        let span = measure(&clock, budget, &GO, &mut latencies, || {
-            left -= 1;
-            if left == 0 {
-                anyhow::bail!("broken")
-            }
-            Ok(())
-        });
-        assert_eq!((span.ops, span.end_ns - span.start_ns), (2, 20));
+        let mut latencies = Vec::with_capacity(8);
+        let mut ops = Built(Plain::default(), &clock);
+        let span = timer(&clock, &GO, 1).measure(budget(Some(25), None), &mut latencies, &mut ops);
+        // Readings of an op: the building's own, the begin (20 after the last end), the end.
+        assert_eq!((latencies, span.ops, span.paused_ns), (vec![10; 3], 3, 60));
+        assert_eq!((span.end_ns - span.start_ns, span.elapsed_ns()), (90, 30));
+    }
+
+    #[test]
+    fn what_is_built_beside_others_is_on_the_clock() {
+        let clock = StepClock::new(10);
+        for pace in [Pace { in_flight: 1, is_alone: false }, Pace { in_flight: 2, is_alone: true }] {
+            let mut latencies = Vec::with_capacity(8);
+            let timer = Timer { clock: &clock, pace, stop: &GO };
+            let mut ops = Built(Plain::default(), &clock);
+            let span = timer.measure(budget(None, Some(3)), &mut latencies, &mut ops);
+            assert_eq!((span.ops, span.paused_ns, span.elapsed_ns()), (3, 0, 90), "{pace:?}");
+        }
+    }
+
+    #[test]
+    fn as_many_are_in_flight_as_asked_for_and_none_is_left() {
+        let clock = StepClock::new(10);
+        let (mut latencies, mut ops) = (Vec::with_capacity(64), Plain::default());
+        let span = timer(&clock, &GO, 4).measure(budget(Some(45), None), &mut latencies, &mut ops);
+        assert_eq!((ops.most_in_flight, ops.begun, ops.ended), (4, 8, 8));
+        // Four begin at 0; the others as the first four end, the last of them at 40, before the limit.
+        assert_eq!(latencies, [10, 20, 30, 40, 40, 40, 40, 40]);
+        assert_eq!((span.ops, span.elapsed_ns()), (8, 80));
+    }
+
+    #[test]
+    fn no_more_begin_than_the_budget_has() {
+        let (mut latencies, mut ops) = (Vec::with_capacity(64), Plain::default());
+        let clock = StepClock::new(10);
+        let span = timer(&clock, &GO, 4).measure(budget(None, Some(6)), &mut latencies, &mut ops);
+        assert_eq!((span.ops, ops.begun), (6, 6));
+        let span =
+            timer(&clock, &GO, 4).measure(budget(None, Some(3)), &mut Vec::with_capacity(64), &mut ops);
+        assert_eq!((span.ops, ops.begun), (3, 9));
+    }
+
+    #[test]
+    fn a_failed_op_is_not_counted_and_its_time_is_left_out() {
+        let mut latencies = Vec::with_capacity(8);
+        let clock = StepClock::new(10);
+        let mut ops = Plain { fails_at: Some(3), ..Plain::default() };
+        let span = timer(&clock, &GO, 1).measure(budget(None, Some(8)), &mut latencies, &mut ops);
+        assert_eq!((span.ops, span.elapsed_ns()), (2, 20));
         assert_eq!(span.failure.expect("it failed").to_string(), "broken");
+    }
+
+    /// Sets the flag that ends everything.
+    struct Stopping<'a>(&'a AtomicBool);
+
+    impl Op for Stopping<'_> {
+        const IS_PREPARED: bool = false;
+        fn prepare(&mut self) -> Result<()> {
+            Ok(())
+        }
+        fn begin(&mut self) -> Result<()> {
+            Ok(())
+        }
+        fn end(&mut self) -> Result<()> {
+            self.0.store(true, Ordering::Relaxed);
+            Ok(())
+        }
     }
 
     #[test]
     fn a_set_stop_flag_ends_both_before_the_next_op() {
         let stop = AtomicBool::new(false);
-        let op = || {
-            stop.store(true, Ordering::Relaxed);
-            Ok(())
-        };
         let clock = StepClock::new(1);
-        assert_eq!(warm_up(&clock, 1_000, &stop, op).ops, 1);
+        let timer = timer(&clock, &stop, 1);
+        assert_eq!(timer.warm_up(1_000, &mut Stopping(&stop)).ops, 1);
         let mut latencies = Vec::with_capacity(8);
-        let budget = Budget { time_ns: None, ops: Some(8) };
-        assert_eq!(measure(&clock, budget, &stop, &mut latencies, op).ops, 0);
+        assert_eq!(timer.measure(budget(None, Some(8)), &mut latencies, &mut Stopping(&stop)).ops, 0);
     }
 
     #[test]
     fn warm_up_runs_by_time_and_may_be_empty() {
-        let span = warm_up(&StepClock::new(10), 45, &GO, || Ok(()));
-        assert_eq!((span.ops, span.end_ns), (5, 50));
-        assert_eq!(warm_up(&StepClock::new(10), 0, &GO, || Ok(())).ops, 0);
+        let clock = StepClock::new(10);
+        let timer = timer(&clock, &GO, 1);
+        let span = timer.warm_up(45, &mut Plain::default());
+        assert_eq!((span.ops, span.elapsed_ns()), (5, 50));
+        assert_eq!(timer.warm_up(0, &mut Plain::default()).ops, 0);
     }
 
     #[test]
@@ -276,7 +463,7 @@ mod tests {
 
     #[test]
     fn room_follows_the_pace_of_the_warm_up() {
-        let pace = |ops| Span { start_ns: 0, end_ns: 1_000, ops, failure: None };
+        let pace = |ops| Span { start_ns: 0, end_ns: 1_500, paused_ns: 500, ops, failure: None };
         let room = |budget, ops| reserve(budget, &pace(ops)).expect("small").capacity();
         let time = |time_ns| Budget { time_ns: Some(time_ns), ops: None };
         assert_eq!(room(time(1_000_000_000), 0), 1_000_000, "no warm-up: a guess");
@@ -288,7 +475,7 @@ mod tests {
     #[test]
     fn impossible_room_is_an_error() {
         let budget = Budget { time_ns: None, ops: Some(u64::MAX) };
-        let span = Span { start_ns: 0, end_ns: 0, ops: 0, failure: None };
+        let span = Span { start_ns: 0, end_ns: 0, paused_ns: 0, ops: 0, failure: None };
         let error = reserve(budget, &span).expect_err("more than memory");
         assert!(error.to_string().contains("lower --time or --ops"));
     }

@@ -8,14 +8,13 @@ use std::{
 };
 
 use anyhow::Result;
-use clap::ValueEnum;
 use ledger_bench::{
-    ledger::{self, System},
+    ledger::{self, Data, System},
     meter::Meter,
-    plan::Benchmark,
+    plan::{Benchmark, Suite},
     runner::{self, Load, Work},
     suite::seed,
-    timer::Budget,
+    timer::{Budget, Op},
 };
 
 thread_local! {
@@ -52,17 +51,27 @@ impl<W> Watched<W> {
     }
 }
 
-impl<W: Work> Work for Watched<W> {
-    fn hello(&mut self) -> Result<()> {
-        self.inner.hello()
+impl<W: Work> Op for Watched<W> {
+    const IS_PREPARED: bool = W::IS_PREPARED;
+    fn prepare(&mut self) -> Result<()> {
+        self.inner.prepare()
     }
-    fn op(&mut self) -> Result<()> {
-        self.inner.op()?;
+    fn begin(&mut self) -> Result<()> {
+        self.inner.begin()
+    }
+    fn end(&mut self) -> Result<()> {
+        self.inner.end()?;
         let now = ALLOCATIONS.get();
         self.between += self.last.map_or(0, |last| now - last);
         self.last = Some(now);
         self.ops += 1;
         Ok(())
+    }
+}
+
+impl<W: Work> Work for Watched<W> {
+    fn hello(&mut self) -> Result<()> {
+        self.inner.hello()
     }
     fn requests(&self) -> u64 {
         self.inner.requests()
@@ -72,14 +81,14 @@ impl<W: Work> Work for Watched<W> {
 /// Allocations between the ops of all clients, and how many ops there were.
 fn allocations(benchmark: Benchmark, clients: usize) -> (u64, u64) {
     let mut server = ledger::connect(System::Memory, Duration::from_secs(1)).expect("memory");
-    server.prepare(ledger::Data::Seed).expect("memory");
+    server.prepare(Data::Seed).expect("memory");
     let client = |_| {
         let client = seed::Client::connect(server.as_mut(), Meter::default(), benchmark, 10);
         Watched::new(client.expect("memory"))
     };
     let clients: Vec<_> = (0..clients).map(client).collect();
     let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(2_000) } };
-    let (sample, clients) = runner::run(clients, load);
+    let (sample, clients) = runner::run(clients, 1, load);
     assert!(sample.failure.is_none(), "{:?}", sample.failure);
     let total = |of: fn(&Watched<seed::Client>) -> u64| clients.iter().map(of).sum();
     (total(|client| client.between), total(|client| client.ops))
@@ -87,7 +96,7 @@ fn allocations(benchmark: Benchmark, clients: usize) -> (u64, u64) {
 
 #[test]
 fn nothing_is_allocated_between_ops() {
-    for &benchmark in Benchmark::value_variants() {
+    for &benchmark in Suite::Seed.benchmarks() {
         let clients = if benchmark.takes_clients() { 2 } else { 1 };
         assert_eq!(allocations(benchmark, clients), (0, 2_000), "{benchmark}");
     }

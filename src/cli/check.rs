@@ -16,9 +16,9 @@ use clap::ValueEnum;
 use super::PlanArgs;
 use crate::{
     error::bad_input,
-    ledger::System,
+    ledger::{Durability, System},
     machine, measurement,
-    plan::{Benchmark, Case, Settings},
+    plan::{Benchmark, Case, Settings, Suite},
     rng::Rng,
     runner::Load,
     timer::{Budget, duration_ns},
@@ -26,6 +26,15 @@ use crate::{
 
 /// Transfers in the predecessor's batch.
 const BATCH_DEFAULT: u32 = 1_000;
+/// Clients of the ledger suite's `parallel`.
+const CLIENTS_DEFAULT: u32 = 64;
+/// Its accounts.
+const ACCOUNTS_PARALLEL: u32 = 10_000;
+/// Requests that all clients together may have in flight.
+const IN_FLIGHT_TOTAL_MAX: u64 = 65_536;
+/// TigerBeetle's default for its grid cache.
+const CACHE_MIB: u32 = 1_024;
+const CACHE_MIB_MIN: u32 = 64;
 /// PostgreSQL's `max_connections` as shipped, less those for superusers and our own.
 const POSTGRES_CLIENTS_MAX: u32 = 96;
 
@@ -55,50 +64,85 @@ impl PlanArgs {
     }
 
     pub(super) fn cases(&self) -> Result<Vec<Case>> {
-        let suites = distinct("--suite", &self.suite)?;
-        let benchmarks = distinct_or("--benchmark", &self.benchmark, Benchmark::value_variants())?;
+        let mut cases = self.base_cases()?;
+        cases = multiply(cases, "--durability", &self.durability, default_durability, |case, value| {
+            case.durability = value;
+        })?;
+        cases = multiply(cases, "--clients", &self.clients, default_clients, |case, value| {
+            case.clients = value;
+        })?;
+        cases = multiply(cases, "--in-flight", &self.in_flight, default_in_flight, |case, value| {
+            case.in_flight = value;
+        })?;
+        cases = multiply(cases, "--batch", &self.batch, default_batch, |case, value| case.batch = value)?;
+        cases = multiply(cases, "--accounts", &self.accounts, default_accounts, |case, value| {
+            case.accounts = value;
+        })?;
+        cases = multiply(cases, "--skew", &self.skew, default_skew, |case, value| case.skew_pct = value)?;
+        cases.iter().try_for_each(|case| self.check_case(case))?;
+        Ok(cases)
+    }
+
+    /// Suite by suite, benchmark by benchmark, system by system; the rest is still to be chosen.
+    fn base_cases(&self) -> Result<Vec<Case>> {
+        let suites = distinct_or("--suite", &self.suite, Suite::value_variants())?;
+        let benchmarks = distinct("--benchmark", &self.benchmark)?;
         let systems = distinct_or("--system", &self.system, &System::SERVERS)?;
-        let cores = machine::cores().min(POSTGRES_CLIENTS_MAX);
-        let clients = distinct_or("--clients", &self.clients, &[cores])?;
-        let batches = distinct_or("--batch", &self.batch, &[BATCH_DEFAULT])?;
-        let taken = |flag: &str, given: bool, takes: fn(Benchmark) -> bool, by: &str| {
-            if given && !benchmarks.iter().copied().any(takes) {
-                return Err(bad_input(format!("{flag} is for {by}, which --benchmark leaves out")));
-            }
-            Ok(())
-        };
-        taken("--clients", !self.clients.is_empty(), Benchmark::takes_clients, "basic_parallel")?;
-        taken("--batch", !self.batch.is_empty(), Benchmark::takes_batch, "basic_batch")?;
-
-        if benchmarks.iter().copied().any(Benchmark::takes_clients) {
-            self.check_clients(&clients, &systems)?;
+        if let Some(other) = benchmarks
+            .iter()
+            .find(|benchmark| !suites.iter().any(|suite| suite.benchmarks().contains(benchmark)))
+        {
+            return Err(bad_input(format!("--benchmark {other} is of a suite that --suite leaves out")));
         }
-
-        let one = [1];
         let mut cases = Vec::new();
-        for &suite in &suites {
-            for &benchmark in &benchmarks {
-                let clients = if benchmark.takes_clients() { clients.as_slice() } else { &one };
-                let batches = if benchmark.takes_batch() { batches.as_slice() } else { &one };
-                for &system in &systems {
-                    cases.extend(clients.iter().flat_map(|&clients| {
-                        batches.iter().map(move |&batch| Case { suite, benchmark, system, clients, batch })
-                    }));
-                }
+        for suite in suites {
+            let wanted = |benchmark: &&Benchmark| benchmarks.is_empty() || benchmarks.contains(benchmark);
+            for &benchmark in suite.benchmarks().iter().filter(wanted) {
+                cases.extend(systems.iter().map(|&system| Case {
+                    suite,
+                    benchmark,
+                    system,
+                    durability: Durability::Shipped,
+                    clients: 1,
+                    in_flight: 1,
+                    batch: 1,
+                    accounts: 2,
+                    skew_pct: 0,
+                }));
             }
         }
         Ok(cases)
     }
 
-    fn check_clients(&self, clients: &[u32], systems: &[System]) -> Result<()> {
-        let most = clients.iter().copied().max().unwrap_or(1);
-        if let Some(ops) = self.ops.filter(|&ops| ops < u64::from(most)) {
-            return Err(bad_input(format!("--ops {ops} leaves some of {most} clients without an op")));
+    /// A case that makes no sense is refused before anything starts.
+    fn check_case(&self, case: &Case) -> Result<()> {
+        let Case { suite, system, durability, clients, in_flight, .. } = *case;
+        if let Some(ops) = self.ops.filter(|&ops| ops < u64::from(clients)) {
+            return Err(bad_input(format!("--ops {ops} leaves some of {clients} clients without an op")));
         }
-        let private_postgres = systems.contains(&System::Postgres) && env::var_os("DATABASE_URL").is_none();
-        if private_postgres && most > POSTGRES_CLIENTS_MAX {
+        if suite == Suite::Ledger && !system.durabilities().contains(&durability) {
+            let only = system.durabilities().iter().map(|tier| tier.name()).collect::<Vec<_>>().join(" or ");
             return Err(bad_input(format!(
-                "--clients {most}: PostgreSQL as shipped takes {POSTGRES_CLIENTS_MAX} at most: \
+                "--durability {durability}: {system} has {only} alone: leave it out by --system"
+            )));
+        }
+        if system == System::Postgres && in_flight > 1 {
+            return Err(bad_input(format!(
+                "--in-flight {in_flight}: PostgreSQL's blocking client has one request in flight: \
+                 use --clients, or leave it out by --system"
+            )));
+        }
+        let total = u64::from(clients) * u64::from(in_flight);
+        if total > IN_FLIGHT_TOTAL_MAX {
+            return Err(bad_input(format!(
+                "{clients} clients with {in_flight} requests in flight each are {total}: \
+                 {IN_FLIGHT_TOTAL_MAX} at most"
+            )));
+        }
+        let private_postgres = system == System::Postgres && env::var_os("DATABASE_URL").is_none();
+        if private_postgres && durability == Durability::Shipped && clients > POSTGRES_CLIENTS_MAX {
+            return Err(bad_input(format!(
+                "--clients {clients}: PostgreSQL as shipped takes {POSTGRES_CLIENTS_MAX} at most: \
                  leave it out by --system, or name a server of your own by DATABASE_URL"
             )));
         }
@@ -121,10 +165,92 @@ impl PlanArgs {
             },
             seed: self.seed,
             timeout: self.timeout,
+            cache_mib: cache_mib(machine::look(None).memory_mib),
             host: self.host.clone(),
             git_revision: machine::git_revision(),
         }
     }
+}
+
+/// What a dimension's flag may be for a case: none where the case has no choice.
+struct Choice<T> {
+    default: T,
+    is_open: bool,
+    /// What the flag is for, should no case be open to it.
+    takers: &'static str,
+}
+
+fn default_durability(case: &Case) -> Choice<Durability> {
+    let is_open = case.suite == Suite::Ledger;
+    let ledger = if case.system == System::Memory { Durability::Memory } else { Durability::Fsync };
+    let default = if is_open { ledger } else { Durability::Shipped };
+    Choice { default, is_open, takers: "the ledger suite" }
+}
+
+fn default_clients(case: &Case) -> Choice<u32> {
+    let default = match case.benchmark {
+        Benchmark::BasicParallel => machine::cores().min(POSTGRES_CLIENTS_MAX),
+        Benchmark::Parallel => CLIENTS_DEFAULT,
+        _ => 1,
+    };
+    Choice { default, is_open: case.benchmark.takes_clients(), takers: "parallel and basic_parallel" }
+}
+
+fn default_in_flight(case: &Case) -> Choice<u32> {
+    Choice { default: 1, is_open: case.benchmark.takes_in_flight(), takers: "parallel and batch" }
+}
+
+fn default_batch(case: &Case) -> Choice<u32> {
+    let is_open = case.benchmark.takes_batch();
+    Choice { default: if is_open { BATCH_DEFAULT } else { 1 }, is_open, takers: "batch and basic_batch" }
+}
+
+fn default_accounts(case: &Case) -> Choice<u32> {
+    let default = if case.benchmark == Benchmark::Parallel { ACCOUNTS_PARALLEL } else { 2 };
+    Choice { default, is_open: case.suite == Suite::Ledger, takers: "the ledger suite" }
+}
+
+fn default_skew(case: &Case) -> Choice<u32> {
+    Choice { default: 0, is_open: case.suite == Suite::Ledger, takers: "the ledger suite" }
+}
+
+/// Each case that is open to a flag becomes one case for each of its values.
+fn multiply<T: Copy + Ord>(
+    cases: Vec<Case>,
+    flag: &str,
+    given: &[T],
+    choice: fn(&Case) -> Choice<T>,
+    set: fn(&mut Case, T),
+) -> Result<Vec<Case>> {
+    distinct(flag, given)?;
+    if let Some(first) = cases.first()
+        && !given.is_empty()
+        && !cases.iter().any(|case| choice(case).is_open)
+    {
+        return Err(bad_input(format!(
+            "{flag} is for {}, which is not among the cases",
+            choice(first).takers
+        )));
+    }
+    let with = |case: Case, value| {
+        let mut case = case;
+        set(&mut case, value);
+        case
+    };
+    let multiplied = cases.into_iter().flat_map(|case| {
+        let Choice { default, is_open, .. } = choice(&case);
+        let values = if is_open && !given.is_empty() { given.to_vec() } else { vec![default] };
+        values.into_iter().map(move |value| with(case, value))
+    });
+    Ok(multiplied.collect())
+}
+
+/// TigerBeetle's own default, or an eighth of a small machine's memory, as a power of two:
+/// TigerBeetle holds some 2 GiB beside it.
+fn cache_mib(memory_mib: Option<u64>) -> u32 {
+    let bearable = memory_mib.map_or(u64::from(CACHE_MIB), |memory_mib| memory_mib / 8);
+    let bearable = u32::try_from(bearable).unwrap_or(u32::MAX).clamp(CACHE_MIB_MIN, CACHE_MIB);
+    1 << bearable.ilog2()
 }
 
 fn absolute(path: &Path) -> Result<PathBuf> {
@@ -184,6 +310,15 @@ mod tests {
         let error = check_data_folder(Path::new("/dev/shm/not-there")).expect_err("memory");
         assert!(error.to_string().contains("lies on a tmpfs"), "{error}");
         assert!(check_data_folder(Path::new("/proc/version")).is_err());
+    }
+
+    #[test]
+    fn the_cache_fits_the_machine() {
+        for (memory_mib, expected) in
+            [(None, 1024), (Some(24_000), 1024), (Some(8_192), 1024), (Some(8_000), 512), (Some(100), 64)]
+        {
+            assert_eq!(cache_mib(memory_mib), expected, "{memory_mib:?}");
+        }
     }
 
     #[test]

@@ -48,3 +48,39 @@ pub fn label(text: &str) -> Result<String, String> {
         Err("wants a letter, then at most 63 letters, digits, dots, dashes or underscores".into())
     }
 }
+
+/// Parses Zipf's exponent, of two decimals at most, as percent.
+pub fn skew_pct(text: &str) -> Result<u32, String> {
+    const SKEW_PCT_MAX: u32 = 300;
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let digits =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<u32>().ok());
+    let hundredths = match decimals.len() {
+        1 => digits(decimals).flatten().map(|tenths| tenths * 10),
+        2 => digits(decimals).flatten(),
+        _ => None,
+    };
+    let percent = digits(whole).flatten().zip(hundredths);
+    percent
+        .and_then(|(whole, hundredths)| whole.checked_mul(100)?.checked_add(hundredths))
+        .filter(|&percent| percent <= SKEW_PCT_MAX)
+        .ok_or_else(|| "wants a number from 0 to 3 with two decimals at most, such as 0.99".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skew_is_kept_as_percent() {
+        for (text, percent) in [("0", 0), ("1", 100), ("0.5", 50), ("0.99", 99), ("1.07", 107), ("3.00", 300)]
+        {
+            assert_eq!(skew_pct(text), Ok(percent), "{text}");
+        }
+        for text in
+            ["", ".", "1.", ".5", "-1", "+1", "0.+5", "0.999", "3.01", "4", "1e0", "0,5", "nan", "99999999"]
+        {
+            assert!(skew_pct(text).is_err(), "{text}");
+        }
+    }
+}

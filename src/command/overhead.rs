@@ -12,7 +12,7 @@ use crate::{
     meter::Meter,
     runner::{self, Load, Work},
     stats,
-    timer::{Budget, duration_ns},
+    timer::{Budget, Op, duration_ns},
 };
 
 /// The request that does nothing, to a ledger in memory of its own: through the same types and
@@ -30,11 +30,22 @@ impl Nothing {
     }
 }
 
-impl Work for Nothing {
-    fn hello(&mut self) -> Result<()> {
+impl Op for Nothing {
+    const IS_PREPARED: bool = false;
+    fn prepare(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn begin(&mut self) -> Result<()> {
+        Ok(())
+    }
+    #[inline]
+    fn end(&mut self) -> Result<()> {
         self.ledger.hello()
     }
-    fn op(&mut self) -> Result<()> {
+}
+
+impl Work for Nothing {
+    fn hello(&mut self) -> Result<()> {
         self.ledger.hello()
     }
     fn requests(&self) -> u64 {
@@ -65,7 +76,7 @@ pub fn overhead(args: &OverheadArgs) -> Result<Outcome> {
 
 fn ops_per_s(threads: usize, load: Load) -> Result<u64> {
     let clients = (0..threads).map(|_| Nothing::new()).collect::<Result<Vec<_>>>()?;
-    let (sample, _) = runner::run(clients, load);
+    let (sample, _) = runner::run(clients, 1, load);
     let ops = sample.latencies_ns.len() as u64;
     stats::quotient(ops * 1_000_000, sample.elapsed_ns / 1_000).context("no time has passed")
 }

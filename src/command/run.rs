@@ -16,9 +16,9 @@ use crate::{
     measurement::{self, Measurement, SCHEMA, plain_text},
     plan::{Case, SampleSpec},
     report::units,
-    runner::{self, Sample},
+    runner::Sample,
     stats,
-    suite::seed,
+    suite::{self, Clients},
     timer::time_us,
     watchdog::{self, Board},
 };
@@ -35,16 +35,20 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
         move || connect(&spec, fresh, &board)
     })?;
     describe(&mut row, &connected);
-    let Connected { server, clients, .. } = connected;
+    let Connected { server, mut clients, .. } = connected;
+    let (case, load) = (spec.case, spec.settings.load);
+    let clients = watched.run(move || clients.set_up().map(|()| clients))?;
 
     // From here on there is a sample, and a row of it whatever becomes of it.
-    let load = spec.settings.load;
-    let measured = watched.run(move || Ok(runner::run(clients, load)));
+    let measured = watched.run(move || Ok(clients.run(&case, load)));
     let (failure, server) = match measured {
         Err(stalled) => (Some(stalled), None),
         Ok((mut sample, clients)) => {
             let failed = failure(&mut sample, spec.case.clients);
             fill(&mut row, &spec.case, sample);
+            if clients.retries() > 0 {
+                warn(&mut row, &format!("{} retries by the server", clients.retries()));
+            }
             let failed = failed.or_else(|| watched.run(move || verify(clients)).err());
             (failed.map(|error| locate(error, &spec.case)), Some(server))
         }
@@ -94,7 +98,7 @@ fn locate(error: anyhow::Error, case: &Case) -> anyhow::Error {
 /// A server with fresh data, and all clients of the sample.
 struct Connected {
     server: Box<dyn Server>,
-    clients: Vec<seed::Client>,
+    clients: Clients,
     connect_us: u64,
     description: Description,
     was_empty: bool,
@@ -104,24 +108,20 @@ fn connect(spec: &SampleSpec, fresh: bool, board: &Board) -> Result<Connected> {
     let case = spec.case;
     let mut server = ledger::connect(case.system, spec.settings.timeout)?;
     board.step();
-    let was_empty = server.prepare(ledger::Data::Seed).context("making the accounts")?;
+    server.check_durability(case.durability)?;
+    board.step();
+    let was_empty = server.prepare(suite::data(&case)).context("making the accounts")?;
     anyhow::ensure!(was_empty || !fresh, "the server is not empty: a sample starts on fresh data");
     board.step();
     let description = server.describe().context("asking for settings")?;
     board.step();
-    let (clients, connect_us) = time_us(|| {
-        let clients = 0..case.clients as usize;
-        let connect = |client| {
-            board.step();
-            seed::Client::connect(server.as_mut(), board.client(client), case.benchmark, case.batch)
-        };
-        clients.map(connect).collect::<Result<Vec<_>>>()
-    });
+    let (clients, connect_us) =
+        time_us(|| Clients::connect(server.as_mut(), &case, spec.settings.seed, board));
     Ok(Connected { clients: clients?, server, connect_us, description, was_empty })
 }
 
-fn verify(mut clients: Vec<seed::Client>) -> Result<()> {
-    seed::verify(&mut clients).context("after the sample")
+fn verify(mut clients: Clients) -> Result<()> {
+    clients.verify().context("after the sample")
 }
 
 /// The first client that failed, by its number.
@@ -146,11 +146,12 @@ fn identity(spec: &SampleSpec, data: Option<&PathBuf>) -> Measurement {
         suite: case.suite.name().into(),
         benchmark: case.benchmark.name().into(),
         system: case.system.name().into(),
-        durability: "shipped".into(),
+        durability: case.durability.name().into(),
         clients: case.clients,
-        in_flight: 1,
+        in_flight: case.in_flight,
         batch: case.batch,
-        accounts: 2,
+        accounts: case.accounts,
+        skew_pct: case.skew_pct,
         seed: settings.seed,
         harness_version: format!("ledger-bench {}", env!("CARGO_PKG_VERSION")),
         git_revision: settings.git_revision.clone(),
@@ -208,7 +209,7 @@ fn fill(row: &mut Measurement, case: &Case, sample: Sample) {
 fn conclude(row: &mut Measurement, failure: Option<&anyhow::Error>) {
     row.verified = if failure.is_none() { "yes" } else { "no" }.into();
     match failure {
-        // Of this suite a refused transfer is an error, so that none was refused.
+        // A refused transfer is an error, so that none was refused.
         None => row.rejected = Some(0),
         Some(failure) => warn(row, &format!("failed: {}", one_line(failure))),
     }
@@ -219,7 +220,7 @@ fn warn(row: &mut Measurement, warning: &str) {
     row.warnings = plain_text(&format!("{before}{warning}"));
 }
 
-/// `[17/72] round 2/6  basic_batch  postgres  137 ms/op  2m10s left`.
+/// `[17/72] round 2/6  postgres  seed basic_batch, 1000 a batch  137 ms/op  2m10s left`.
 fn progress_line(spec: &SampleSpec, row: &Measurement, since_unix_s: Option<u64>) -> String {
     let SampleSpec { case, number, total, round, settings, .. } = spec;
     let figure = match row.ns_per_op {
@@ -229,8 +230,8 @@ fn progress_line(spec: &SampleSpec, row: &Measurement, since_unix_s: Option<u64>
     let left = since_unix_s.map(|since| time_left(since, *number, *total)).unwrap_or_default();
     let width = total.to_string().len();
     let line = format!(
-        "[{number:>width$}/{total}] round {round}/{}  {:<14}  {:<11}  {figure:>10}  {left}",
-        settings.rounds, case.benchmark, case.system
+        "[{number:>width$}/{total}] round {round}/{}  {:<11}  {case:<44}  {figure:>10}  {left}",
+        settings.rounds, case.system
     );
     line.trim_end().to_owned()
 }
@@ -249,7 +250,8 @@ mod tests {
 
     fn spec() -> SampleSpec {
         let line = "run_id=r number=3 total=8 round=1 rounds=2 suite=seed benchmark=basic_batch system=memory \
-            clients=4 batch=10 warmup_ns=0 time_ns= ops=1000 seed=1 timeout_ns=1 host= git=";
+            durability=shipped clients=4 in_flight=1 batch=10 \
+            accounts=2 skew_pct=0 cache_mib=64 warmup_ns=0 time_ns= ops=1000 seed=1 timeout_ns=1 host= git=";
         line.parse().expect("a sample")
     }
 
@@ -323,7 +325,7 @@ mod tests {
         let mut row = measured();
         conclude(&mut row, None);
         assert_eq!((row.verified.as_str(), row.rejected, row.warnings.as_str()), ("yes", Some(0), ""));
-        let line = "[3/8] round 1/2  basic_batch     memory          4 ns/op";
+        let line = "[3/8] round 1/2  memory       seed basic_batch, 4 clients, 10 a batch          4 ns/op";
         assert_eq!(progress_line(&spec(), &row, None), line);
         let mut row = measured();
         warn(&mut row, "old");

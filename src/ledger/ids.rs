@@ -4,6 +4,8 @@
 //! share and reads the clock, so it is called once a process, and each client counts on from it
 //! in a range of its own.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use tigerbeetle_unofficial as tb;
 
 /// Low bits that count within a client.
@@ -26,12 +28,15 @@ pub struct Ids {
 }
 
 impl Source {
-    /// A base that no other process has.
+    /// A base that no other process has, nor any other source of this one: within a millisecond
+    /// the crate's ids differ in low bits alone.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "no two are alike")]
     pub fn new() -> Self {
-        let low = (1 << (COUNTER_BITS + CLIENT_BITS)) - 1;
-        Self { base: tb::id() & !low, clients: 0 }
+        static SOURCES: AtomicU64 = AtomicU64::new(0);
+        let bits = COUNTER_BITS + CLIENT_BITS;
+        let number = u128::from(SOURCES.fetch_add(1, Ordering::Relaxed));
+        Self { base: ((tb::id() >> bits) + number) << bits, clients: 0 }
     }
 
     /// The id of our `number`th account.
@@ -90,6 +95,12 @@ mod tests {
     fn clients_have_an_end() {
         let mut source = Source { base: 0, clients: (1 << CLIENT_BITS) - 1 };
         source.next_client();
+    }
+
+    #[test]
+    fn sources_share_no_id() {
+        let bases: std::collections::BTreeSet<u128> = (0..100).map(|_| Source::new().base).collect();
+        assert_eq!(bases.len(), 100);
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl Server for Tigerbeetle {
         Ok(Description {
             server_version: server_version().unwrap_or_default(),
             client_version: client_version(),
-            settings: format!("cluster={CLUSTER}"),
+            settings: settings(env::var("TIGERBEETLE_CACHE_GRID").ok()),
             replicas: Some(self.address.split(',').count() as u64),
         })
     }
@@ -157,6 +157,12 @@ impl Server for Tigerbeetle {
     fn clean_up(&mut self) -> Result<()> {
         Ok(())
     }
+}
+
+/// It tells none of its settings; `run.sh` names the cache that it started its own server with.
+fn settings(cache_grid: Option<String>) -> String {
+    let cache_grid = cache_grid.map(|size| format!(", cache_grid={size}")).unwrap_or_default();
+    format!("cluster={CLUSTER}{cache_grid}")
 }
 
 /// What the server's binary, named by `TIGERBEETLE`, says of itself: "TigerBeetle 0.16.78".

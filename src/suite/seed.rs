@@ -4,12 +4,14 @@
 
 use anyhow::{Context, Result};
 
-use super::{Check, ensure_all_hold};
+use super::{Check, ensure_all_hold, sum_checks};
 use crate::{
     ledger::{AMOUNT, Account, HELD, SeedLedger, Server, TransferKind},
     meter::Meter,
-    plan::Benchmark,
+    plan::{Benchmark, Case},
     runner::Work,
+    timer::Op,
+    watchdog::Board,
 };
 
 /// One client of a seed benchmark, counting what was acknowledged.
@@ -19,6 +21,15 @@ pub struct Client {
     benchmark: Benchmark,
     batch: u32,
     acknowledged: i64,
+}
+
+/// All clients of a case, on two accounts that are still untouched.
+pub fn connect(server: &mut dyn Server, case: &Case, board: &Board) -> Result<Vec<Client>> {
+    let connect = |client: u32| {
+        board.step();
+        Client::connect(server, board.client(client as usize), case.benchmark, case.batch)
+    };
+    (0..case.clients).map(connect).collect()
 }
 
 impl Client {
@@ -71,29 +82,43 @@ impl Client {
 
     fn check_held(&mut self) -> Result<()> {
         let posted = self.acknowledged * i64::from(HELD);
-        ensure_all_hold(sum_checks(self.ledger.accounts()?, i64::from(HELD), posted).as_flattened())
+        ensure_all_hold(two_phase_checks(self.ledger.accounts()?, i64::from(HELD), posted).as_flattened())
             .context("while the amount is held")
     }
 
     fn check_posted(&mut self) -> Result<()> {
         let posted = self.acknowledged * i64::from(HELD);
-        ensure_all_hold(sum_checks(self.ledger.accounts()?, 0, posted).as_flattened())
+        ensure_all_hold(two_phase_checks(self.ledger.accounts()?, 0, posted).as_flattened())
+    }
+}
+
+/// All of an op is between its begin and its end: the predecessor builds its requests there.
+impl Op for Client {
+    const IS_PREPARED: bool = false;
+
+    fn prepare(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline]
+    fn end(&mut self) -> Result<()> {
+        match self.benchmark {
+            Benchmark::Basic => self.basic(),
+            Benchmark::TwoPhase => self.two_phase(),
+            Benchmark::BasicBatch => self.basic_batch(),
+            Benchmark::BasicParallel => self.basic_parallel(),
+            Benchmark::Single | Benchmark::Batch | Benchmark::Parallel => unreachable!("of another suite"),
+        }
     }
 }
 
 impl Work for Client {
     fn hello(&mut self) -> Result<()> {
         self.ledger.hello()
-    }
-
-    #[inline]
-    fn op(&mut self) -> Result<()> {
-        match self.benchmark {
-            Benchmark::Basic => self.basic(),
-            Benchmark::TwoPhase => self.two_phase(),
-            Benchmark::BasicBatch => self.basic_batch(),
-            Benchmark::BasicParallel => self.basic_parallel(),
-        }
     }
 
     fn requests(&self) -> u64 {
@@ -116,7 +141,7 @@ pub fn verify(clients: &mut [Client]) -> Result<()> {
             first.acknowledge();
             first.check_posted()
         }
-        Benchmark::Basic | Benchmark::BasicBatch | Benchmark::BasicParallel => {
+        _ => {
             let per_op = i64::from(first.benchmark.transfers_per_op(first.batch));
             let moved = acknowledged * per_op * i64::from(AMOUNT);
             ensure_all_hold(&balance_checks(first.ledger.balances()?, moved))
@@ -124,26 +149,24 @@ pub fn verify(clients: &mut [Client]) -> Result<()> {
     }
 }
 
-fn balance_checks(found: [i64; 2], moved: i64) -> [Check; 2] {
+const DEBITED: &str = "the debited account";
+const CREDITED: &str = "the credited account";
+
+fn balance_checks(found: [i64; 2], moved: i64) -> [Check<'static>; 2] {
     [
-        Check { account: "debited", sum: "balance", expected: -moved, found: found[0] },
-        Check { account: "credited", sum: "balance", expected: moved, found: found[1] },
+        Check { account: DEBITED, sum: "balance", expected: -moved, found: found[0] },
+        Check { account: CREDITED, sum: "balance", expected: moved, found: found[1] },
     ]
 }
 
-fn sum_checks([debited, credited]: [Account; 2], pending: i64, posted: i64) -> [[Check; 4]; 2] {
-    let checks = |account, expected: Account, found: Account| {
-        let check = |sum, expected, found| Check { account, sum, expected, found };
-        [
-            check("debits_pending", expected.debits_pending, found.debits_pending),
-            check("debits_posted", expected.debits_posted, found.debits_posted),
-            check("credits_pending", expected.credits_pending, found.credits_pending),
-            check("credits_posted", expected.credits_posted, found.credits_posted),
-        ]
-    };
+fn two_phase_checks(
+    [debited, credited]: [Account; 2],
+    pending: i64,
+    posted: i64,
+) -> [[Check<'static>; 4]; 2] {
     let debits = Account { debits_pending: pending, debits_posted: posted, ..Account::default() };
     let credits = Account { credits_pending: pending, credits_posted: posted, ..Account::default() };
-    [checks("debited", debits, debited), checks("credited", credits, credited)]
+    [sum_checks(DEBITED, debits, debited), sum_checks(CREDITED, credits, credited)]
 }
 
 #[cfg(test)]
@@ -151,10 +174,10 @@ mod tests {
     use super::*;
     use crate::{
         ledger::{self, System},
+        plan::Suite,
         runner::{self, Load},
         timer::Budget,
     };
-    use clap::ValueEnum;
     use std::time::Duration;
 
     /// A ledger that does its work wrong at one op, in one way.
@@ -255,14 +278,14 @@ mod tests {
     fn found(benchmark: Benchmark, fault: Fault, stores_transfers: bool) -> Option<String> {
         let clients = vec![broken_client(benchmark, fault, 3, stores_transfers)];
         let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(5) } };
-        let (mut sample, mut clients) = runner::run(clients, load);
+        let (mut sample, mut clients) = runner::run(clients, 1, load);
         let in_loop = sample.failure.take().map(|(_, error)| format!("in the loop: {error:#}"));
         in_loop.or_else(|| verify(&mut clients).err().map(|error| format!("after it: {error:#}")))
     }
 
     #[test]
     fn a_right_ledger_passes_every_check() {
-        for &benchmark in Benchmark::value_variants() {
+        for &benchmark in Suite::Seed.benchmarks() {
             for stores_transfers in [true, false] {
                 assert_eq!(found(benchmark, Fault::None, stores_transfers), None);
             }
@@ -333,8 +356,8 @@ mod tests {
     fn only_what_was_acknowledged_is_counted() {
         for benchmark in [Benchmark::Basic, Benchmark::BasicParallel] {
             let mut client = broken_client(benchmark, Fault::RefusesTransfer, 2, true);
-            client.op().expect("the first is done");
-            client.op().expect_err("the second is refused");
+            client.end().expect("the first is done");
+            client.end().expect_err("the second is refused");
             assert_eq!(client.acknowledged, 1, "{benchmark}");
             verify(&mut [client]).expect("what was refused is not there");
         }
@@ -354,7 +377,7 @@ mod tests {
     #[test]
     fn the_last_posting_is_checked_too() {
         let mut client = broken_client(Benchmark::TwoPhase, Fault::LosesPost, 2, true);
-        client.op().expect("right");
+        client.end().expect("right");
         let error = verify(&mut [client]).expect_err("its own posting was lost");
         assert!(error.to_string().contains("debits_posted is 500 instead of 1000"), "{error}");
     }
@@ -362,17 +385,17 @@ mod tests {
     #[test]
     fn every_sum_of_both_accounts_is_checked() {
         let account = Account { debits_pending: 1, debits_posted: 2, credits_pending: 3, credits_posted: 4 };
-        let checks = sum_checks([account; 2], 10, 20);
+        let checks = two_phase_checks([account; 2], 10, 20);
         let told = checks.as_flattened().iter().map(|c| (c.account, c.sum, c.expected, c.found));
         let expected = [
-            ("debited", "debits_pending", 10, 1),
-            ("debited", "debits_posted", 20, 2),
-            ("debited", "credits_pending", 0, 3),
-            ("debited", "credits_posted", 0, 4),
-            ("credited", "debits_pending", 0, 1),
-            ("credited", "debits_posted", 0, 2),
-            ("credited", "credits_pending", 10, 3),
-            ("credited", "credits_posted", 20, 4),
+            ("the debited account", "debits_pending", 10, 1),
+            ("the debited account", "debits_posted", 20, 2),
+            ("the debited account", "credits_pending", 0, 3),
+            ("the debited account", "credits_posted", 0, 4),
+            ("the credited account", "debits_pending", 0, 1),
+            ("the credited account", "debits_posted", 0, 2),
+            ("the credited account", "credits_pending", 10, 3),
+            ("the credited account", "credits_posted", 20, 4),
         ];
         assert_eq!(told.collect::<Vec<_>>(), expected);
     }

@@ -1,0 +1,105 @@
+//! The proofs of the ledger suite, without a server: the oracle passes them, and a ledger with one
+//! fault fails each of them. `tests/servers.rs` runs them on the real systems.
+
+use std::sync::{Arc, atomic::AtomicU64};
+
+use ledger_bench::{
+    ledger::{Durability, Ledger, System, model::Outcome},
+    plan::{Benchmark, Case, Suite},
+    runner::Load,
+    suite::Clients,
+    timer::Budget,
+    watchdog::Board,
+};
+use proof::{
+    broken::{Broken, BrokenServer, Fault},
+    client, crowd,
+    sequence::{expected_outcomes, search},
+    server,
+};
+
+mod proof;
+
+const FAULTS: [Fault; 3] = [Fault::LosesWrite, Fault::DoublesWrite, Fault::IgnoresLimit];
+
+fn found_by_sequences(fault: Fault, cases: u32, huge: bool) -> Result<Vec<Outcome>, String> {
+    let (mut oracle, mut memory) = (server(System::Memory), server(System::Memory));
+    let mut ledger = Broken::new(client(memory.as_mut()), fault, &Arc::default());
+    let met = search(&mut ledger, client(oracle.as_mut()).as_mut(), cases, huge)?;
+    Ok(met.into_keys().collect())
+}
+
+#[test]
+fn the_sequences_meet_every_outcome() {
+    let met = found_by_sequences(Fault::None, 1_000, true).expect("it is the oracle itself");
+    assert_eq!(met, expected_outcomes(true));
+    let met = found_by_sequences(Fault::None, 1_000, false).expect("it is the oracle itself");
+    assert_eq!(met, expected_outcomes(false));
+}
+
+#[test]
+fn sequences_find_every_fault_and_shrink_it() {
+    for fault in FAULTS {
+        let difference = found_by_sequences(fault, 1_000, true).expect_err("it is broken");
+        assert!(difference.starts_with("[[step("), "{difference}");
+    }
+}
+
+fn found_by_a_crowd(fault: Fault) -> anyhow::Result<()> {
+    let mut memory = server(System::Memory);
+    let seen = Arc::new(AtomicU64::new(0));
+    crowd::prove(&mut || Box::new(Broken::new(client(memory.as_mut()), fault, &seen)) as Box<dyn Ledger>)
+}
+
+#[test]
+fn a_crowd_finds_every_fault() {
+    found_by_a_crowd(Fault::None).expect("it is the oracle itself");
+    for fault in FAULTS {
+        found_by_a_crowd(fault).expect_err("it is broken");
+    }
+}
+
+fn case(benchmark: Benchmark) -> Case {
+    Case {
+        suite: Suite::Ledger,
+        benchmark,
+        system: System::Memory,
+        durability: Durability::Memory,
+        clients: if benchmark.takes_clients() { 3 } else { 1 },
+        in_flight: if benchmark.takes_in_flight() { 4 } else { 1 },
+        batch: if benchmark.takes_batch() { 20 } else { 1 },
+        accounts: 10,
+        skew_pct: 50,
+    }
+}
+
+/// What is said of a sample of 90 ops on a server with a fault.
+fn found_after_a_sample(benchmark: Benchmark, fault: Fault) -> Option<String> {
+    let case = case(benchmark);
+    let mut server = BrokenServer::new(server(System::Memory), fault);
+    let board = Board::new(case.clients as usize);
+    let mut clients = Clients::connect(&mut server, &case, 42, &board).expect("connected");
+    clients.set_up().expect("funded");
+    let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(90) } };
+    let (sample, mut clients) = clients.run(&case, load);
+    if let Some((_, error)) = sample.failure {
+        return Some(format!("{error:#}"));
+    }
+    assert_eq!(sample.latencies_ns.len(), 90);
+    clients.verify().err().map(|error| format!("{error:#}"))
+}
+
+#[test]
+fn the_check_after_a_sample_finds_every_fault() {
+    for &benchmark in Suite::Ledger.benchmarks() {
+        assert_eq!(found_after_a_sample(benchmark, Fault::None), None, "{benchmark}");
+        let found = |fault| found_after_a_sample(benchmark, fault).unwrap_or_default();
+        let lost = found(Fault::LosesWrite);
+        let lost_hold = "refused, the first (number 1 of the request) as pending_transfer_not_found";
+        assert!(lost.contains("was acknowledged and is not stored") || lost.contains(lost_hold), "{lost}");
+        let doubled = found(Fault::DoublesWrite);
+        assert!(doubled.contains("10 too high"), "{benchmark}: {doubled}");
+        let overdrawn = "a transfer that must be refused as exceeds_credits was answered by ok";
+        assert_eq!(found(Fault::IgnoresLimit), overdrawn, "{benchmark}");
+    }
+}
