@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, atomic::AtomicU64};
 
+use broken::{Broken, BrokenServer, Fault};
 use ledger_bench::{
     ledger::{Durability, Ledger, System, model::Outcome},
     plan::{Benchmark, Case, Suite},
@@ -12,12 +13,12 @@ use ledger_bench::{
     watchdog::Board,
 };
 use proof::{
-    broken::{Broken, BrokenServer, Fault},
     client, crowd,
     sequence::{expected_outcomes, search},
     server,
 };
 
+mod broken;
 mod proof;
 
 const FAULTS: [Fault; 3] = [Fault::LosesWrite, Fault::DoublesWrite, Fault::IgnoresLimit];

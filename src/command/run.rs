@@ -230,7 +230,7 @@ fn progress_line(spec: &SampleSpec, row: &Measurement, since_unix_s: Option<u64>
     let left = since_unix_s.map(|since| time_left(since, *number, *total)).unwrap_or_default();
     let width = total.to_string().len();
     let line = format!(
-        "[{number:>width$}/{total}] round {round}/{}  {:<11}  {case:<44}  {figure:>10}  {left}",
+        "[{number:>width$}/{total}] round {round}/{}  {:<11}  {case:<53}  {figure:>10}  {left}",
         settings.rounds, case.system
     );
     line.trim_end().to_owned()
@@ -325,7 +325,7 @@ mod tests {
         let mut row = measured();
         conclude(&mut row, None);
         assert_eq!((row.verified.as_str(), row.rejected, row.warnings.as_str()), ("yes", Some(0), ""));
-        let line = "[3/8] round 1/2  memory       seed basic_batch, 4 clients, 10 a batch          4 ns/op";
+        let line = "[3/8] round 1/2  memory       seed basic_batch, 4 clients, 10 a batch                   4 ns/op";
         assert_eq!(progress_line(&spec(), &row, None), line);
         let mut row = measured();
         warn(&mut row, "old");

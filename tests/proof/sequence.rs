@@ -8,7 +8,7 @@ use std::{
 };
 
 use ledger_bench::ledger::{
-    Ledger, System,
+    Ledger,
     ids::Source,
     model::{Kind, NewAccount, Outcome, Refusal, Stored, Transfer},
 };
@@ -182,7 +182,18 @@ pub fn compare(
     }
 }
 
-/// Plays `cases` generated sequences, the same in every run. The first that differs is shrunk and
+/// Sequences that differed once, as they were shrunk.
+fn found_before() -> Vec<Sequence> {
+    vec![
+        // Redis: a hold whose posting would overflow was refused by the name of a later check.
+        vec![
+            vec![step(Kind::Plain, FRESH, 1, 2, 1, IDS)],
+            vec![step(Kind::Pending, 0, 1, 0, i64::MAX as u64, 0)],
+        ],
+    ]
+}
+
+/// Plays those that differed once, then `cases` generated sequences, the same in every run. The first that differs is shrunk and
 /// returned as text; else how often each outcome was met.
 pub fn search(
     ledger: &mut dyn Ledger,
@@ -195,6 +206,11 @@ pub fn search(
     let mut source = Source::new();
     let mut met = BTreeMap::new();
     let both = std::cell::RefCell::new((ledger, oracle, &mut source, &mut met));
+    let is_asked = |sequence: &Sequence| huge || sequence.iter().flatten().all(|step| step.amount < 1 << 60);
+    for sequence in found_before().iter().filter(|sequence| is_asked(sequence)) {
+        let (ledger, oracle, source, _) = &mut *both.borrow_mut();
+        compare(*ledger, *oracle, source, sequence).map_err(|reason| format!("{sequence:?}\n{reason}"))?;
+    }
     let outcome = runner.run(&sequences(huge), |sequence| {
         let (ledger, oracle, source, met) = &mut *both.borrow_mut();
         let outcomes = compare(*ledger, *oracle, source, &sequence).map_err(TestCaseError::fail)?;
@@ -220,9 +236,4 @@ pub fn expected_outcomes(huge: bool) -> Vec<Outcome> {
     ];
     let all = (1..=u8::MAX).filter_map(Outcome::from_code);
     all.filter(|outcome| huge || !overflows.contains(outcome)).collect()
-}
-
-/// Whether a system can be asked for sums beyond 2^63: its own then differ from ours.
-pub fn refuses_huge(system: System) -> bool {
-    system != System::Tigerbeetle
 }

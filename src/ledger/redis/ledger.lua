@@ -306,11 +306,22 @@ local function exact_transfer(sums, wide, d, c, kind, amount)
   local ah, al = struct_unpack(">I4I4", amount)
   local D, C = widen(sums, wide, d), widen(sums, wide, c)
   local function decide()
-    local first = kind == PENDING and 1 or 3
-    local dh, dl = add(D[first], D[first + 1], ah, al)
-    if dh >= P31 then return kind == PENDING and OVERFLOWS_DEBITS_PENDING or OVERFLOWS_DEBITS_POSTED end
-    local ch, cl = add(C[first + 4], C[first + 5], ah, al)
-    if ch >= P31 then return kind == PENDING and OVERFLOWS_CREDITS_PENDING or OVERFLOWS_CREDITS_POSTED end
+    local dh, dl = add(D[3], D[4], ah, al)
+    local ch, cl = add(C[7], C[8], ah, al)
+    local first = 3
+    if kind == PENDING then
+      -- The posted sums must not overflow either, once it is posted.
+      first = 1
+      local posted_dh, posted_ch = dh, ch
+      dh, dl = add(D[1], D[2], ah, al)
+      ch, cl = add(C[5], C[6], ah, al)
+      if dh >= P31 then return OVERFLOWS_DEBITS_PENDING end
+      if ch >= P31 then return OVERFLOWS_CREDITS_PENDING end
+      if posted_dh >= P31 then return OVERFLOWS_DEBITS_POSTED end
+      if posted_ch >= P31 then return OVERFLOWS_CREDITS_POSTED end
+    end
+    if dh >= P31 then return OVERFLOWS_DEBITS_POSTED end
+    if ch >= P31 then return OVERFLOWS_CREDITS_POSTED end
     local sh, sl = add(D[1], D[2], D[3], D[4])
     sh, sl = add(sh, sl, ah, al)
     if sh >= P31 then return OVERFLOWS_DEBITS end
