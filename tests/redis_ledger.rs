@@ -1,6 +1,8 @@
 //! A real Redis against the ledger in memory: the same requests, the same answers. `REDIS_URL` names
 //! the server.
 
+#![cfg(feature = "servers")]
+
 use std::{
     env,
     sync::{Mutex, MutexGuard, PoisonError},

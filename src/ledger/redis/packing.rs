@@ -76,7 +76,9 @@ pub fn create_accounts(accounts: &[NewAccount], request: &mut Vec<u8>) {
 pub fn look_up_accounts(ids: &[u128], request: &mut Vec<u8>) {
     assert!((1..=EVENTS_MAX).contains(&ids.len()), "a request has its limit");
     Function::LookUpAccounts.write_head(ids.len() * ACCOUNT_NAME_BYTES, request);
-    ids.iter().for_each(|&id| write_account_name(id, request));
+    for &id in ids {
+        write_account_name(id, request);
+    }
     end(request);
 }
 
@@ -84,7 +86,9 @@ pub fn look_up_accounts(ids: &[u128], request: &mut Vec<u8>) {
 pub fn look_up_transfers(ids: &[u128], request: &mut Vec<u8>) {
     assert!((1..=EVENTS_MAX).contains(&ids.len()), "a request has its limit");
     Function::LookUpTransfers.write_head(ids.len() * ID_BYTES, request);
-    ids.iter().for_each(|&id| request.extend_from_slice(&id.to_be_bytes()));
+    for id in ids {
+        request.extend_from_slice(&id.to_be_bytes());
+    }
     end(request);
 }
 
@@ -134,8 +138,12 @@ impl Packer {
         for transfer in transfers {
             request.extend_from_slice(&transfer.id.to_be_bytes());
         }
-        self.accounts.iter().for_each(|&id| write_account_name(id, request));
-        self.pending_ids.iter().for_each(|id| request.extend_from_slice(&id.to_be_bytes()));
+        for &id in &self.accounts {
+            write_account_name(id, request);
+        }
+        for id in &self.pending_ids {
+            request.extend_from_slice(&id.to_be_bytes());
+        }
         request.extend(transfers.iter().map(|transfer| transfer.kind.code()));
         for place in self.pairs.iter().flatten() {
             request.extend_from_slice(&place.to_be_bytes());
@@ -197,10 +205,10 @@ fn create_one(transfer: &Transfer, request: &mut Vec<u8>) {
 pub fn refusals(reply: &[u8]) -> Result<Vec<Refusal>> {
     let (pairs, rest) = reply.as_chunks::<REFUSAL_BYTES>();
     anyhow::ensure!(rest.is_empty(), "refusals of {} bytes", reply.len());
-    pairs.iter().map(refusal).collect()
+    pairs.iter().copied().map(refusal).collect()
 }
 
-fn refusal(pair: &[u8; REFUSAL_BYTES]) -> Result<Refusal> {
+fn refusal(pair: [u8; REFUSAL_BYTES]) -> Result<Refusal> {
     let [index, code] = [[pair[0], pair[1]], [pair[2], pair[3]]].map(u16::from_be_bytes);
     let outcome = u8::try_from(code).ok().and_then(Outcome::from_code);
     Ok(Refusal { index: index.into(), outcome: outcome.with_context(|| format!("refused as {code}"))? })
