@@ -1,6 +1,8 @@
 //! A real Redis against the ledger in memory: the same requests, the same answers. `REDIS_URL` names
 //! the server.
 
+#![cfg(feature = "servers")]
+
 use std::{
     env,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -103,38 +105,38 @@ fn in_order(stored: Vec<Option<Stored>>) -> Vec<Transfer> {
     stored.into_iter().map(|one| one.transfer).collect()
 }
 
-fn assert_same(redis: &mut dyn Ledger, memory: &mut dyn Ledger, ids: &[u128]) {
+fn assert_same(ledgers: &mut [Box<dyn Ledger>; 2], ids: &[u128]) {
     let accounts = [&ACCOUNTS[..], &[UNKNOWN], &ACCOUNTS[..2]].concat();
-    let both = [&mut *redis, &mut *memory].map(|ledger| ledger.accounts(&accounts).expect("accounts"));
+    let both = ledgers.each_mut().map(|ledger| ledger.accounts(&accounts).expect("accounts"));
     assert_eq!(both[0], both[1]);
-    let both = [&mut *redis, &mut *memory].map(|ledger| ledger.transfers(ids).expect("transfers"));
+    let both = ledgers.each_mut().map(|ledger| ledger.transfers(ids).expect("transfers"));
     let places = both.each_ref().map(|found| found.iter().map(Option::is_some).collect::<Vec<_>>());
     assert_eq!(places[0], places[1]);
     let [ours, theirs] = both.map(in_order);
     assert_eq!(ours, theirs);
-    let both = [redis, memory].map(|ledger| ledger.transfer_count().expect("a count"));
+    let both = ledgers.each_mut().map(|ledger| ledger.transfer_count().expect("a count"));
     assert_eq!(both[0], both[1]);
 }
 
 #[test]
 fn redis_answers_as_the_ledger_in_memory() {
     let _alone = alone();
-    let (mut server, mut redis) = client(System::Redis);
-    let (_memory, mut memory) = client(System::Memory);
+    let ((mut server, redis), (_, memory)) = (client(System::Redis), client(System::Memory));
+    let mut ledgers = [redis, memory];
     for request in cases() {
-        let answers = [&mut redis, &mut memory].map(|ledger| send(ledger.as_mut(), &request));
+        let answers = ledgers.each_mut().map(|ledger| send(ledger.as_mut(), &request));
         assert_eq!(answers[0], answers[1], "{request:?}");
     }
     let ids = (0..60).chain([u128::MAX - 5]).collect::<Vec<_>>();
-    assert_same(redis.as_mut(), memory.as_mut(), &ids);
+    assert_same(&mut ledgers, &ids);
     server.clean_up().expect("cleaned up");
 }
 
 #[test]
 fn the_largest_requests_pass_and_several_are_in_flight() {
     let _alone = alone();
-    let (mut server, mut redis) = client(System::Redis);
-    let (_memory, mut memory) = client(System::Memory);
+    let ((mut server, redis), (_, memory)) = (client(System::Redis), client(System::Memory));
+    let mut ledgers = [redis, memory];
     let [a, _, c, d] = ACCOUNTS;
     let batch = |first: u128, count: u128, kind| {
         let transfers =
@@ -144,7 +146,7 @@ fn the_largest_requests_pass_and_several_are_in_flight() {
     let posts = (1..=8_189).map(|id| ended(10_000 + id, Kind::Post, id, 2)).collect::<Vec<_>>();
     let one = vec![moved(30_000, Kind::Plain, LIMITED, a, 1)];
     let requests = [batch(1, 8_189, Kind::Pending), posts, one, batch(20_000, 500, Kind::Plain)];
-    let answers = [&mut redis, &mut memory].map(|ledger| {
+    let answers = ledgers.each_mut().map(|ledger| {
         requests.iter().for_each(|request| ledger.prepare(request).expect("prepared"));
         requests.iter().for_each(|_| ledger.submit().expect("sent"));
         requests.iter().map(|_| ledger.receive().expect("a reply")).collect::<Vec<_>>()
@@ -152,7 +154,7 @@ fn the_largest_requests_pass_and_several_are_in_flight() {
     assert_eq!(answers[0], answers[1]);
     assert_eq!(answers[0].iter().map(Vec::len).collect::<Vec<_>>(), [0, 0, 1, 0]);
     for ids in [1..8_190, 10_000..18_189, 18_189..26_000, 30_000..30_001] {
-        assert_same(redis.as_mut(), memory.as_mut(), &ids.collect::<Vec<_>>());
+        assert_same(&mut ledgers, &ids.collect::<Vec<_>>());
     }
     server.clean_up().expect("cleaned up");
 }

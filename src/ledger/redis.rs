@@ -77,9 +77,9 @@ fn wanted_settings(durability: Durability) -> &'static [(&'static str, &'static 
 
 /// Settings as `name=value`; a value that is empty or has spaces in quotes.
 fn listed<'a>(settings: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let one = |(name, value): (&str, &str)| match value.is_empty() || value.contains(' ') {
-        true => format!("{name}=\"{value}\""),
-        false => format!("{name}={value}"),
+    let one = |(name, value): (&str, &str)| {
+        let quote = if value.is_empty() || value.contains(' ') { "\"" } else { "" };
+        format!("{name}={quote}{value}{quote}")
     };
     settings.map(one).collect::<Vec<_>>().join(", ")
 }

@@ -301,38 +301,35 @@ local function read_accounts(key, names, count)
   return sums, wide
 end
 
--- A plain or pending transfer that may leave the range of doubles. `first` is 1 (pending) or 3 (posted).
+-- The first sum of `D` (debits) or `C` (credits) that a plain or pending transfer would take beyond 2^63-1. Both
+-- posted sums are looked at for a pending one too, as TigerBeetle does.
+local function overflow(D, C, kind, ah, al)
+  local function passes(high, low) return add(high, low, ah, al) >= P31 end
+  if kind == PENDING then
+    if passes(D[1], D[2]) then return OVERFLOWS_DEBITS_PENDING end
+    if passes(C[5], C[6]) then return OVERFLOWS_CREDITS_PENDING end
+  end
+  if passes(D[3], D[4]) then return OVERFLOWS_DEBITS_POSTED end
+  if passes(C[7], C[8]) then return OVERFLOWS_CREDITS_POSTED end
+  if passes(add(D[1], D[2], D[3], D[4])) then return OVERFLOWS_DEBITS end
+  if passes(add(C[5], C[6], C[7], C[8])) then return OVERFLOWS_CREDITS end
+end
+
+-- A plain or pending transfer that may leave the range of doubles.
 local function exact_transfer(sums, wide, d, c, kind, amount)
   local ah, al = struct_unpack(">I4I4", amount)
   local D, C = widen(sums, wide, d), widen(sums, wide, c)
-  local function decide()
-    local dh, dl = add(D[3], D[4], ah, al)
-    local ch, cl = add(C[7], C[8], ah, al)
-    local first = 3
-    if kind == PENDING then
-      -- The posted sums must not overflow either, once it is posted.
-      first = 1
-      local posted_dh, posted_ch = dh, ch
-      dh, dl = add(D[1], D[2], ah, al)
-      ch, cl = add(C[5], C[6], ah, al)
-      if dh >= P31 then return OVERFLOWS_DEBITS_PENDING end
-      if ch >= P31 then return OVERFLOWS_CREDITS_PENDING end
-      if posted_dh >= P31 then return OVERFLOWS_DEBITS_POSTED end
-      if posted_ch >= P31 then return OVERFLOWS_CREDITS_POSTED end
-    end
-    if dh >= P31 then return OVERFLOWS_DEBITS_POSTED end
-    if ch >= P31 then return OVERFLOWS_CREDITS_POSTED end
-    local sh, sl = add(D[1], D[2], D[3], D[4])
-    sh, sl = add(sh, sl, ah, al)
-    if sh >= P31 then return OVERFLOWS_DEBITS end
-    local th, tl = add(C[5], C[6], C[7], C[8])
-    th, tl = add(th, tl, ah, al)
-    if th >= P31 then return OVERFLOWS_CREDITS end
-    if sums[5 * d] == 1 and above(sh, sl, D[7], D[8]) then return EXCEEDS_CREDITS end
-    D[first], D[first + 1] = dh, dl
-    C[first + 4], C[first + 5] = ch, cl
+  local result = overflow(D, C, kind, ah, al)
+  if not result and sums[5 * d] == 1 then
+    local high, low = add(D[1], D[2], D[3], D[4])
+    high, low = add(high, low, ah, al)
+    if above(high, low, D[7], D[8]) then result = EXCEEDS_CREDITS end
   end
-  local result = decide()
+  if not result then
+    local first = kind == PENDING and 1 or 3
+    D[first], D[first + 1] = add(D[first], D[first + 1], ah, al)
+    C[first + 4], C[first + 5] = add(C[first + 4], C[first + 5], ah, al)
+  end
   narrow(sums, wide, d)
   narrow(sums, wide, c)
   return result
