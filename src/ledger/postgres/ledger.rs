@@ -1,0 +1,291 @@
+//! The ledger suite's requests to PostgreSQL: one call of a function over arrays for each, the rules
+//! being in `ledger.sql`. The crate's client blocks, so one request at a time is in flight.
+
+use std::collections::VecDeque;
+
+use anyhow::{Context, Result};
+use postgres::{
+    Client as Connection, Row, Statement,
+    types::{ToSql, Type},
+};
+
+use super::wire::{Id, Parameter};
+use crate::{
+    ledger::{
+        Account, Durability, EVENTS_MAX, Ledger,
+        model::{Kind, NewAccount, Outcome, Refusal, Stored, Transfer},
+    },
+    meter::Meter,
+};
+
+/// Tables and functions; what they answer is said there.
+const SCHEMA: &str = include_str!("ledger.sql");
+
+/// Transfers, as [`Request`] has them. The answer: pairs of index and outcome, and the retries.
+const TRANSFER: &str = "SELECT ledger_bench.ledger_transfer($1, $2, $3, $4, $5, $6)";
+/// The place of the retries among the pairs.
+const RETRIES: i32 = -1;
+
+/// Ids, limits.
+const CREATE_ACCOUNTS: &str = "INSERT INTO ledger_bench.ledger_accounts (id, limited)
+     SELECT * FROM unnest($1::uuid[], $2::boolean[])";
+/// Ids; a row for each in their order.
+const ACCOUNTS: &str = "SELECT debits_pending, debits_posted, credits_pending, credits_posted
+     FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, place)
+     LEFT JOIN ledger_bench.ledger_accounts USING (id) ORDER BY place";
+/// Ids; a row for each in their order. An id that is spent on a failure is no transfer.
+const TRANSFERS: &str = "SELECT asked.id, kind, debit_account_id, credit_account_id, amount, pending_id, at
+     FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, place)
+     LEFT JOIN ledger_bench.ledger_transfers stored ON stored.id = asked.id AND kind < 4 ORDER BY place";
+const TRANSFER_COUNT: &str = "SELECT count(*) FROM ledger_bench.ledger_transfers WHERE kind < 4";
+
+/// Makes the tables and functions in our schema, which must be there.
+pub fn create(connection: &mut Connection, durability: Durability) -> Result<()> {
+    let unlogged = if durability == Durability::Memory { "UNLOGGED" } else { "" };
+    Ok(connection.batch_execute(&SCHEMA.replace("@UNLOGGED@", unlogged))?)
+}
+
+/// Transfers as the parameters of [`TRANSFER`], encoded.
+#[derive(Debug)]
+struct Request {
+    count: usize,
+    ids: Parameter,
+    /// Empty where all are plain.
+    kinds: Parameter,
+    debits: Parameter,
+    credits: Parameter,
+    amounts: Parameter,
+    /// Empty where none is a post or void.
+    pendings: Parameter,
+}
+
+impl Request {
+    fn new() -> Self {
+        let ids = || Parameter::new(Type::UUID_ARRAY);
+        Self {
+            count: 0,
+            ids: ids(),
+            kinds: Parameter::new(Type::INT2_ARRAY),
+            debits: ids(),
+            credits: ids(),
+            amounts: Parameter::new(Type::INT8_ARRAY),
+            pendings: ids(),
+        }
+    }
+
+    /// Takes other transfers, into the same buffers.
+    fn encode(&mut self, transfers: &[Transfer]) -> Result<()> {
+        assert!((1..=EVENTS_MAX).contains(&transfers.len()), "a request has 1 to {EVENTS_MAX} transfers");
+        let amount =
+            |transfer: &Transfer| i64::try_from(transfer.amount).context("an amount beyond 2^63 - 1");
+        let all_plain = transfers.iter().all(|transfer| transfer.kind == Kind::Plain);
+        let none_ends_pending = !transfers.iter().any(|transfer| transfer.kind.ends_pending());
+        let kinds = if all_plain { &[] } else { transfers };
+        let pendings = if none_ends_pending { &[] } else { transfers };
+        self.count = transfers.len();
+        self.ids.set(&array(transfers, |transfer| Id(transfer.id)))?;
+        self.kinds.set(&array(kinds, |transfer| i16::from(transfer.kind.code())))?;
+        self.debits.set(&array(transfers, |transfer| Id(transfer.debit_account_id)))?;
+        self.credits.set(&array(transfers, |transfer| Id(transfer.credit_account_id)))?;
+        self.amounts.set(&transfers.iter().map(amount).collect::<Result<Vec<_>>>()?)?;
+        self.pendings.set(&array(pendings, |transfer| Id(transfer.pending_id)))
+    }
+
+    /// In the statement's order.
+    fn parameters(&self) -> [&(dyn ToSql + Sync); 6] {
+        [&self.ids, &self.kinds, &self.debits, &self.credits, &self.amounts, &self.pendings]
+    }
+}
+
+/// One connection with its prepared statements.
+pub struct Client {
+    connection: Connection,
+    transfer: Statement,
+    create_accounts: Statement,
+    accounts: Statement,
+    transfers: Statement,
+    transfer_count: Statement,
+    prepared: VecDeque<Request>,
+    in_flight: Option<Request>,
+    /// Requests that were answered already: buffers to be used again.
+    spent: Vec<Request>,
+    retries: u64,
+    meter: Meter,
+}
+
+impl Client {
+    pub fn new(mut connection: Connection, meter: Meter) -> Result<Self> {
+        let mut prepare = |sql| connection.prepare(sql).context("preparing a statement");
+        Ok(Self {
+            transfer: prepare(TRANSFER)?,
+            create_accounts: prepare(CREATE_ACCOUNTS)?,
+            accounts: prepare(ACCOUNTS)?,
+            transfers: prepare(TRANSFERS)?,
+            transfer_count: prepare(TRANSFER_COUNT)?,
+            connection,
+            prepared: VecDeque::new(),
+            in_flight: None,
+            spent: Vec::new(),
+            retries: 0,
+            meter,
+        })
+    }
+}
+
+impl Ledger for Client {
+    fn hello(&mut self) -> Result<()> {
+        self.accounts(&[1]).map(drop)
+    }
+
+    fn create_accounts(&mut self, accounts: &[NewAccount]) -> Result<()> {
+        self.meter.count();
+        let ids = array(accounts, |account| Id(account.id));
+        let limits = array(accounts, |account| account.debits_must_not_exceed_credits);
+        self.connection.execute(&self.create_accounts, &[&ids, &limits])?;
+        Ok(())
+    }
+
+    fn prepare(&mut self, transfers: &[Transfer]) -> Result<()> {
+        let mut request = self.spent.pop().unwrap_or_else(Request::new);
+        request.encode(transfers)?;
+        self.prepared.push_back(request);
+        Ok(())
+    }
+
+    /// Only makes it the next to be sent, which [`receive`](Self::receive) does.
+    fn submit(&mut self) -> Result<()> {
+        anyhow::ensure!(self.in_flight.is_none(), "PostgreSQL's client has one request in flight, no more");
+        self.in_flight = Some(self.prepared.pop_front().context("nothing is prepared")?);
+        self.meter.count();
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<Vec<Refusal>> {
+        let request = self.in_flight.take().context("nothing is in flight")?;
+        let row = self.connection.query_one(&self.transfer, &request.parameters())?;
+        let answer: Option<Vec<i32>> = row.try_get(0)?;
+        let (refusals, retries) = read_answer(&answer.unwrap_or_default(), request.count)?;
+        self.retries += retries;
+        self.spent.push(request);
+        Ok(refusals)
+    }
+
+    fn accounts(&mut self, ids: &[u128]) -> Result<Vec<Option<Account>>> {
+        self.meter.count();
+        let rows = self.connection.query(&self.accounts, &[&array(ids, |&id| Id(id))])?;
+        rows.iter().map(account).collect()
+    }
+
+    fn transfers(&mut self, ids: &[u128]) -> Result<Vec<Option<Stored>>> {
+        self.meter.count();
+        let rows = self.connection.query(&self.transfers, &[&array(ids, |&id| Id(id))])?;
+        rows.iter().map(stored).collect()
+    }
+
+    fn transfer_count(&mut self) -> Result<Option<u64>> {
+        self.meter.count();
+        let count: i64 = self.connection.query_one(&self.transfer_count, &[])?.try_get(0)?;
+        Ok(Some(u64::try_from(count)?))
+    }
+
+    fn retries(&self) -> u64 {
+        self.retries
+    }
+}
+
+/// One value of each, as an array is made of them.
+fn array<T, V>(items: &[T], value: impl Fn(&T) -> V) -> Vec<V> {
+    items.iter().map(value).collect()
+}
+
+/// What was refused of `count` transfers, and how often the server began anew.
+fn read_answer(answer: &[i32], count: usize) -> Result<(Vec<Refusal>, u64)> {
+    let (pairs, rest) = answer.as_chunks::<2>();
+    anyhow::ensure!(rest.is_empty(), "an answer of {} numbers, not of pairs", answer.len());
+    let mut refusals = Vec::with_capacity(pairs.len());
+    let mut retries = 0;
+    for &[index, code] in pairs {
+        if index == RETRIES {
+            retries += u64::try_from(code).context("retries below 0")?;
+        } else {
+            refusals.push(refusal(index, code, count).with_context(|| format!("{index} refused as {code}"))?);
+        }
+    }
+    Ok((refusals, retries))
+}
+
+fn refusal(index: i32, code: i32, count: usize) -> Result<Refusal> {
+    let index = u32::try_from(index)?;
+    anyhow::ensure!((index as usize) < count, "the request has {count}");
+    let outcome = Outcome::from_code(u8::try_from(code)?).filter(|outcome| *outcome != Outcome::Ok);
+    Ok(Refusal { index, outcome: outcome.context("the model has no such refusal")? })
+}
+
+/// A row of [`ACCOUNTS`], all null where there is none.
+fn account(row: &Row) -> Result<Option<Account>> {
+    let Some(debits_pending) = row.try_get(0)? else { return Ok(None) };
+    Ok(Some(Account {
+        debits_pending,
+        debits_posted: row.try_get(1)?,
+        credits_pending: row.try_get(2)?,
+        credits_posted: row.try_get(3)?,
+    }))
+}
+
+/// A row of [`TRANSFERS`], all null but the id where there is none.
+fn stored(row: &Row) -> Result<Option<Stored>> {
+    let Some(kind) = row.try_get::<_, Option<i16>>(1)? else { return Ok(None) };
+    let kind = u8::try_from(kind).ok().and_then(Kind::from_code).context("a transfer of an unknown kind")?;
+    let id = |column| Ok::<_, postgres::Error>(row.try_get::<_, Option<Id>>(column)?.map_or(0, |Id(id)| id));
+    Ok(Some(Stored {
+        transfer: Transfer {
+            id: id(0)?,
+            kind,
+            debit_account_id: id(2)?,
+            credit_account_id: id(3)?,
+            amount: u64::try_from(row.try_get::<_, i64>(4)?)?,
+            pending_id: id(5)?,
+        },
+        timestamp: u64::try_from(row.try_get::<_, i64>(6)?)?,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_pairs_of_index_and_outcome() {
+        let exists = Refusal { index: 2, outcome: Outcome::Exists };
+        assert_eq!(read_answer(&[], 3).expect("all is well"), (vec![], 0));
+        assert_eq!(read_answer(&[2, 46], 3).expect("one"), (vec![exists], 0));
+        assert_eq!(read_answer(&[2, 46, -1, 7], 3).expect("one, after retries"), (vec![exists], 7));
+        let wrong: [&[i32]; 6] = [&[2], &[3, 46], &[-2, 46], &[2, 0], &[2, 999], &[-1, -1]];
+        for answer in wrong {
+            assert!(read_answer(answer, 3).is_err(), "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn requests_are_encoded_as_short_as_they_can_be() {
+        let mut request = Request::new();
+        let mut sizes = |transfers: &[Transfer]| {
+            request.encode(transfers).expect("it can be encoded");
+            [&request.ids, &request.kinds, &request.pendings].map(Parameter::len)
+        };
+        let of = |kind| Transfer { id: 1, kind, ..Transfer::default() };
+        let (empty, header) = (20, 20);
+        let ids = |count: usize| header + count * (4 + 16);
+        let kinds = |count: usize| header + count * (4 + 2);
+        assert_eq!(sizes(&[of(Kind::Plain), of(Kind::Post)]), [ids(2), kinds(2), ids(2)]);
+        assert_eq!(sizes(&[of(Kind::Pending)]), [ids(1), kinds(1), empty]);
+        assert_eq!(sizes(&[of(Kind::Plain)]), [ids(1), empty, empty]);
+    }
+
+    #[test]
+    fn amounts_beyond_a_bigint_are_refused() {
+        let transfer = Transfer { amount: 1 << 63, ..Transfer::default() };
+        let error = Request::new().encode(&[transfer]).expect_err("too large");
+        assert!(error.to_string().contains("2^63"), "{error}");
+    }
+}

@@ -1,0 +1,479 @@
+-- The ledger suite's form of PostgreSQL (14 or newer): two tables and one function over arrays.
+--
+-- `@UNLOGGED@` becomes UNLOGGED for the durability tier `memory`, else nothing.
+--
+-- Order of locks, the same on every path, so that no deadlock can arise: first the accounts, in the
+-- order of their ids, then the unique indexes of the transfers, again in the order of ids.
+
+CREATE @UNLOGGED@ TABLE ledger_bench.ledger_accounts (
+    id uuid NOT NULL,
+    debits_pending bigint NOT NULL DEFAULT 0,
+    debits_posted bigint NOT NULL DEFAULT 0,
+    credits_pending bigint NOT NULL DEFAULT 0,
+    credits_posted bigint NOT NULL DEFAULT 0,
+    -- TigerBeetle's flag debits_must_not_exceed_credits.
+    limited boolean NOT NULL DEFAULT false,
+    CONSTRAINT ledger_accounts_key PRIMARY KEY (id),
+    -- A sum that leaves bigint is an error of the addition itself.
+    CONSTRAINT ledger_accounts_sums CHECK (
+        debits_pending >= 0 AND debits_posted >= 0 AND debits_pending + debits_posted >= 0
+        AND credits_pending >= 0 AND credits_posted >= 0 AND credits_pending + credits_posted >= 0),
+    CONSTRAINT ledger_accounts_limit CHECK (
+        NOT limited OR debits_pending + debits_posted <= credits_posted)
+    -- Room for a second version of each row in its page: updates then touch no index.
+) WITH (fillfactor = 45);
+ALTER TABLE ledger_bench.ledger_accounts SET (autovacuum_analyze_threshold = 2000000000);
+
+-- Transfers, stored for good, and the ids that failed in a way that is remembered (kind 4: they take
+-- their place in the same unique index, so an id cannot both fail and succeed, whoever comes first).
+-- kind: 0 plain, 1 pending, 2 post, 3 void, 4 failed id. Post and void hold the accounts of the pending
+-- transfer and the actual amount.
+CREATE @UNLOGGED@ TABLE ledger_bench.ledger_transfers (
+    id uuid NOT NULL,
+    debit_account_id uuid,
+    credit_account_id uuid,
+    amount bigint,
+    -- The order in time: rises along every account; unique by construction (a block of a sequence per call).
+    at bigint NOT NULL,
+    kind smallint NOT NULL,
+    pending_id uuid,
+    CONSTRAINT ledger_transfers_key PRIMARY KEY (id),
+    CONSTRAINT ledger_transfers_content CHECK (CASE WHEN kind < 4
+        -- A comparison with null is no failure: nulls are named.
+        THEN amount IS NOT NULL AND debit_account_id IS NOT NULL AND credit_account_id IS NOT NULL
+             AND amount >= 0 AND debit_account_id <> credit_account_id AND (kind >= 2) = (pending_id IS NOT NULL)
+        ELSE debit_account_id IS NULL AND credit_account_id IS NULL AND amount IS NULL AND pending_id IS NULL END)
+);
+-- A pending transfer is posted or voided once.
+CREATE UNIQUE INDEX ledger_transfers_pending_key ON ledger_bench.ledger_transfers (pending_id)
+    WHERE pending_id IS NOT NULL;
+CREATE SEQUENCE ledger_bench.ledger_calls;
+
+-- What foreign keys would guard: accounts stay, transfers never change. A statement's trigger costs
+-- an INSERT nothing.
+CREATE FUNCTION ledger_bench.ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '% of % is refused', TG_OP, TG_TABLE_NAME;
+END $$;
+CREATE TRIGGER ledger_accounts_stay BEFORE DELETE OR TRUNCATE ON ledger_bench.ledger_accounts
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_bench.ledger_refuse();
+CREATE TRIGGER ledger_accounts_keep_id BEFORE UPDATE OF id, limited ON ledger_bench.ledger_accounts
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_bench.ledger_refuse();
+CREATE TRIGGER ledger_transfers_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_bench.ledger_transfers
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_bench.ledger_refuse();
+
+-- sum(bigint) goes through numeric; this one stays in bigint and fails if it would leave it.
+CREATE AGGREGATE ledger_bench.ledger_sum(bigint) (SFUNC = int8pl, STYPE = bigint, INITCOND = '0', PARALLEL = SAFE);
+
+-- Every transfer by itself, in order, in memory; one INSERT and one UPDATE at the end.
+-- Takes whatever the quick paths leave. Returns pairs (index from 0, result), and (-1, retries) if any.
+-- Joins are hashed: lookups in the tables go by "= ANY (array)" through their indexes.
+CREATE FUNCTION ledger_bench.ledger_exact(
+    ids uuid[], kinds smallint[], debits uuid[], credits uuid[], amounts bigint[], pendings uuid[]
+) RETURNS int[] LANGUAGE plpgsql
+SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_nestloop = off SET enable_mergejoin = off SET enable_seqscan = off
+AS $$
+DECLARE
+    most CONSTANT bigint := 9223372036854775807;
+    zero CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
+    n CONSTANT int := cardinality(ids);
+    retries int := 0;
+    -- The accounts, by their place in account_ids.
+    account_ids uuid[]; dp bigint[]; dpo bigint[]; cp bigint[]; cpo bigint[]; limits boolean[];
+    -- By the first index with that id: null unknown, -1 failed, else the index that is stored.
+    state int[];
+    -- By the first index with that pending id: how it ended in this batch (2 post, 3 void).
+    ends smallint[];
+    -- What is to be stored.
+    w int; w_index int[]; w_kind smallint[]; w_debit uuid[]; w_credit uuid[]; w_amount bigint[];
+    -- By index: the accounts' places and the actual amount, of what was stored.
+    debit_at int[]; credit_at int[]; actual bigint[];
+    failures int[]; code int; j int; d int; c int; held bigint; amt bigint; ended smallint; base bigint; total bigint;
+    r record;
+BEGIN
+    IF cardinality(kinds) = 0 THEN kinds := array_fill(0::smallint, ARRAY[n]); END IF;
+    IF cardinality(pendings) = 0 THEN pendings := array_fill(zero, ARRAY[n]); END IF;
+    LOOP
+        BEGIN
+            SELECT array_agg(a.id), array_agg(a.debits_pending), array_agg(a.debits_posted),
+                   array_agg(a.credits_pending), array_agg(a.credits_posted), array_agg(a.limited)
+              INTO account_ids, dp, dpo, cp, cpo, limits
+              FROM (SELECT * FROM ledger_bench.ledger_accounts
+                     WHERE id = ANY (ARRAY(
+                        SELECT unnest(debits) UNION SELECT unnest(credits)
+                        UNION SELECT debit_account_id FROM ledger_bench.ledger_transfers WHERE id = ANY (pendings)
+                        UNION SELECT credit_account_id FROM ledger_bench.ledger_transfers WHERE id = ANY (pendings)))
+                     ORDER BY id FOR NO KEY UPDATE) a;
+            -- "Not found" must stay true until the commit: two batches that each store what the other one
+            -- misses cannot both be right. One transfer alone needs no guard.
+            IF n > 1 AND EXISTS (SELECT unnest(pendings) EXCEPT SELECT zero
+                                 EXCEPT SELECT id FROM ledger_bench.ledger_transfers WHERE id = ANY (pendings)) THEN
+                LOCK TABLE ledger_bench.ledger_transfers IN SHARE ROW EXCLUSIVE MODE;
+            END IF;
+            state := array_fill(NULL::int, ARRAY[n]);
+            ends := array_fill(NULL::smallint, ARRAY[n]);
+            debit_at := state; credit_at := state; actual := array_fill(NULL::bigint, ARRAY[n]);
+            w := 0; w_index := '{}'; w_kind := '{}'; w_debit := '{}'; w_credit := '{}'; w_amount := '{}';
+            failures := '{}';
+            -- A new snapshot: all that happened to these accounts before they were locked.
+            FOR r IN
+                WITH request AS (
+                    SELECT * FROM unnest(ids, kinds, debits, credits, amounts, pendings)
+                        WITH ORDINALITY AS r(id, kind, debit, credit, amount, pending, i)),
+                account AS (SELECT * FROM unnest(account_ids) WITH ORDINALITY AS a(id, i)),
+                first AS (SELECT id, min(i)::int AS i FROM request GROUP BY id),
+                pending_first AS (SELECT pending AS id, min(i)::int AS i FROM request WHERE kind >= 2 GROUP BY pending),
+                known AS (SELECT * FROM ledger_bench.ledger_transfers WHERE id = ANY (ids)),
+                hold AS (SELECT * FROM ledger_bench.ledger_transfers WHERE id = ANY (pendings) AND kind < 4),
+                ending AS (SELECT pending_id AS id, kind FROM ledger_bench.ledger_transfers WHERE pending_id = ANY (pendings))
+                SELECT request.i::int AS i, request.id, request.kind, request.debit, request.credit, request.amount, request.pending,
+                       first.i AS id_first, pending_first.i AS pending_first, held_first.i AS held_first,
+                       known.kind AS known_kind, known.debit_account_id AS known_debit,
+                       known.credit_account_id AS known_credit, known.amount AS known_amount,
+                       known.pending_id AS known_pending,
+                       d.i::int AS d, c.i::int AS c,
+                       hold.kind AS hold_kind, hold.amount AS hold_amount, hd.i::int AS hold_d, hc.i::int AS hold_c,
+                       ending.kind AS ended
+                  FROM request
+                  JOIN first ON first.id = request.id
+                  LEFT JOIN pending_first ON pending_first.id = request.pending
+                  LEFT JOIN first held_first ON held_first.id = request.pending
+                  LEFT JOIN known ON known.id = request.id
+                  LEFT JOIN account d ON d.id = request.debit
+                  LEFT JOIN account c ON c.id = request.credit
+                  LEFT JOIN hold ON hold.id = request.pending
+                  LEFT JOIN account hd ON hd.id = hold.debit_account_id
+                  LEFT JOIN account hc ON hc.id = hold.credit_account_id
+                  LEFT JOIN ending ON ending.id = request.pending
+                 ORDER BY request.i
+            LOOP
+                code := 0;
+                j := state[r.id_first];
+                IF r.known_kind IS NOT NULL OR j > 0 THEN
+                    IF j > 0 THEN
+                        r.known_kind := kinds[j]; r.known_pending := pendings[j];
+                        r.known_debit := debits[j]; r.known_credit := credits[j]; r.known_amount := actual[j];
+                    END IF;
+                    code := CASE
+                        WHEN r.known_kind = 4 THEN 68
+                        WHEN r.known_kind <> r.kind THEN 36
+                        WHEN coalesce(r.known_pending, zero) <> r.pending THEN 40
+                        WHEN r.kind < 2 AND r.known_debit <> r.debit THEN 37
+                        WHEN r.kind < 2 AND r.known_credit <> r.credit THEN 38
+                        WHEN r.known_amount <> r.amount AND NOT (r.kind = 3 AND r.amount = 0) THEN 39
+                        ELSE 46 END;
+                ELSIF j = -1 THEN
+                    code := 68;
+                ELSIF r.kind < 2 THEN
+                    d := r.d; c := r.c; amt := r.amount;
+                    IF r.debit = r.credit THEN code := 12;
+                    ELSIF d IS NULL THEN code := 21;
+                    ELSIF c IS NULL THEN code := 22;
+                    ELSIF r.kind = 1 AND amt > most - dp[d] THEN code := 47;
+                    ELSIF r.kind = 1 AND amt > most - cp[c] THEN code := 48;
+                    ELSIF amt > most - dpo[d] THEN code := 49;
+                    ELSIF amt > most - cpo[c] THEN code := 50;
+                    ELSIF amt > most - dp[d] - dpo[d] THEN code := 51;
+                    ELSIF amt > most - cp[c] - cpo[c] THEN code := 52;
+                    ELSIF limits[d] AND dp[d] + dpo[d] + amt > cpo[d] THEN code := 54;
+                    ELSIF r.kind = 0 THEN
+                        dpo[d] := dpo[d] + amt;
+                        cpo[c] := cpo[c] + amt;
+                    ELSE
+                        dp[d] := dp[d] + amt;
+                        cp[c] := cp[c] + amt;
+                    END IF;
+                ELSE
+                    j := state[r.held_first];
+                    IF j > 0 THEN
+                        r.hold_kind := kinds[j]; held := actual[j]; d := debit_at[j]; c := credit_at[j];
+                    ELSE
+                        held := r.hold_amount; d := r.hold_d; c := r.hold_c;
+                        IF r.hold_kind IS NOT NULL AND (d IS NULL OR c IS NULL) THEN
+                            -- Stored after we looked for the accounts to lock.
+                            RAISE SQLSTATE 'LB001';
+                        END IF;
+                    END IF;
+                    ended := coalesce(r.ended, ends[r.pending_first]);
+                    amt := CASE WHEN r.kind = 3 AND r.amount = 0 THEN held ELSE r.amount END;
+                    IF r.pending = zero THEN code := 14;
+                    ELSIF r.pending = r.id THEN code := 16;
+                    ELSIF r.hold_kind IS NULL THEN code := 25;
+                    ELSIF r.hold_kind <> 1 THEN code := 26;
+                    ELSIF amt > held THEN code := 31;
+                    ELSIF r.kind = 3 AND amt < held THEN code := 32;
+                    ELSIF ended = 2 THEN code := 33;
+                    ELSIF ended = 3 THEN code := 34;
+                    ELSE
+                        dp[d] := dp[d] - held;
+                        cp[c] := cp[c] - held;
+                        IF r.kind = 2 THEN
+                            dpo[d] := dpo[d] + amt;
+                            cpo[c] := cpo[c] + amt;
+                        END IF;
+                        ends[r.pending_first] := r.kind;
+                    END IF;
+                END IF;
+                IF code = 0 THEN
+                    state[r.id_first] := r.i;
+                    debit_at[r.i] := d; credit_at[r.i] := c; actual[r.i] := amt;
+                    w := w + 1;
+                    w_index[w] := r.i; w_kind[w] := r.kind; w_debit[w] := account_ids[d];
+                    w_credit[w] := account_ids[c]; w_amount[w] := amt;
+                ELSE
+                    failures := failures || (r.i - 1) || code;
+                    IF code IN (21, 22, 25, 54, 55) THEN
+                        state[r.id_first] := -1;
+                        w := w + 1;
+                        w_index[w] := r.i; w_kind[w] := 4; w_debit[w] := NULL; w_credit[w] := NULL; w_amount[w] := NULL;
+                    END IF;
+                END IF;
+            END LOOP;
+            IF w > 0 THEN
+                UPDATE ledger_bench.ledger_accounts a
+                   SET debits_pending = s.dp, debits_posted = s.dpo, credits_pending = s.cp, credits_posted = s.cpo
+                  FROM unnest(account_ids, dp, dpo, cp, cpo) AS s(id, dp, dpo, cp, cpo)
+                 WHERE a.id = ANY (account_ids) AND a.id = s.id
+                   AND (a.debits_pending <> s.dp OR a.debits_posted <> s.dpo
+                        OR a.credits_pending <> s.cp OR a.credits_posted <> s.cpo);
+                base := nextval('ledger_bench.ledger_calls') * 8192;
+                INSERT INTO ledger_bench.ledger_transfers (id, debit_account_id, credit_account_id, amount, at, kind, pending_id)
+                SELECT ids[s.i], s.debit, s.credit, s.amount, base + s.i, s.kind,
+                       CASE WHEN s.kind IN (2, 3) THEN pendings[s.i] END
+                  FROM unnest(w_index, w_kind, w_debit, w_credit, w_amount) AS s(i, kind, debit, credit, amount)
+                 ORDER BY 1;
+            END IF;
+            IF retries > 0 THEN failures := failures || -1 || retries; END IF;
+            RETURN failures;
+        EXCEPTION
+            -- Someone stored one of the ids, or one of the pending transfers, since we looked.
+            WHEN unique_violation OR SQLSTATE 'LB001' THEN
+                retries := retries + 1;
+                IF retries > 100 THEN RAISE; END IF;
+        END;
+    END LOOP;
+END $$;
+
+-- Many at once, as sets. The condition on an account is stricter than needed (all debits of the batch must
+-- fit the credits of before it), so every prefix of the batch is valid too; whatever does not fit, is known
+-- already or breaks a check is undone and left to ledger_exact.
+-- Joins are nested loops over sorted ids, so that rows are locked in the order of their ids.
+CREATE FUNCTION ledger_bench.ledger_batch(
+    ids uuid[], kinds smallint[], debits uuid[], credits uuid[], amounts bigint[], pendings uuid[]
+) RETURNS int[] LANGUAGE plpgsql
+SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_bitmapscan = off
+-- The generic plan thinks of 10 rows: sums are hashed first, so that fewer are sorted.
+SET enable_sort = off
+AS $$
+DECLARE
+    n CONSTANT int := cardinality(ids);
+    plain CONSTANT boolean := cardinality(kinds) = 0;
+    base bigint;
+    sides bigint;
+    -- What the request says, with the accounts and amounts of the transfers that posts and voids end.
+    r_debits uuid[]; r_credits uuid[]; r_amounts bigint[];
+    r_pendings uuid[]; helds bigint[];
+BEGIN
+    BEGIN
+        IF plain THEN
+            WITH changed AS (
+                UPDATE ledger_bench.ledger_accounts a
+                   SET debits_posted = a.debits_posted + s.debit, credits_posted = a.credits_posted + s.credit
+                  FROM (SELECT id, count(*) AS sides, ledger_bench.ledger_sum(debit) AS debit,
+                               ledger_bench.ledger_sum(credit) AS credit
+                          FROM (SELECT unnest(debits) AS id, unnest(amounts) AS debit, 0::bigint AS credit
+                                UNION ALL SELECT unnest(credits), 0, unnest(amounts)) side
+                         GROUP BY id ORDER BY id) s
+                 WHERE a.id = s.id
+                   AND (NOT a.limited OR a.debits_pending + a.debits_posted + s.debit <= a.credits_posted)
+                RETURNING s.sides)
+            SELECT ledger_bench.ledger_sum(changed.sides) INTO sides FROM changed;
+            IF sides IS DISTINCT FROM 2 * n THEN RAISE SQLSTATE 'LB002'; END IF;
+            base := nextval('ledger_bench.ledger_calls') * 8192;
+            INSERT INTO ledger_bench.ledger_transfers (id, debit_account_id, credit_account_id, amount, at, kind)
+            SELECT unnest(ids), unnest(debits), unnest(credits), unnest(amounts), generate_series(base + 1, base + n), 0
+             ORDER BY 1;
+            RETURN NULL;
+        END IF;
+
+        IF cardinality(pendings) = 0 THEN
+            helds := array_fill(0::bigint, ARRAY[n]);
+            r_pendings := array_fill(NULL::uuid, ARRAY[n]);
+            r_debits := debits; r_credits := credits; r_amounts := amounts;
+        ELSE
+            SELECT array_agg(coalesce(p.debit_account_id, r.debit) ORDER BY r.i),
+                   array_agg(coalesce(p.credit_account_id, r.credit) ORDER BY r.i),
+                   array_agg(CASE WHEN r.kind = 3 AND r.amount = 0 THEN p.amount ELSE r.amount END ORDER BY r.i),
+                   array_agg(coalesce(p.amount, 0) ORDER BY r.i),
+                   array_agg(CASE WHEN r.kind >= 2 THEN r.pending END ORDER BY r.i)
+              INTO r_debits, r_credits, r_amounts, helds, r_pendings
+              FROM (SELECT unnest(kinds) AS kind, unnest(debits) AS debit, unnest(credits) AS credit,
+                           unnest(amounts) AS amount, unnest(pendings) AS pending, generate_series(1, n) AS i) r
+              LEFT JOIN ledger_bench.ledger_transfers p
+                     ON p.id = r.pending AND p.kind = 1 AND r.kind >= 2
+                    AND CASE WHEN r.kind = 2 THEN r.amount <= p.amount ELSE r.amount IN (0, p.amount) END;
+        END IF;
+        WITH changed AS (
+            UPDATE ledger_bench.ledger_accounts a
+               SET debits_pending = a.debits_pending + s.dp, debits_posted = a.debits_posted + s.dpo,
+                   credits_pending = a.credits_pending + s.cp, credits_posted = a.credits_posted + s.cpo
+              FROM (SELECT id, count(*) AS sides,
+                           ledger_bench.ledger_sum(CASE WHEN is_debit THEN pending ELSE 0 END) AS dp,
+                           ledger_bench.ledger_sum(CASE WHEN is_debit THEN posted ELSE 0 END) AS dpo,
+                           ledger_bench.ledger_sum(CASE WHEN is_debit THEN 0 ELSE pending END) AS cp,
+                           ledger_bench.ledger_sum(CASE WHEN is_debit THEN 0 ELSE posted END) AS cpo,
+                           ledger_bench.ledger_sum(CASE WHEN is_debit THEN added ELSE 0 END) AS debits,
+                           ledger_bench.ledger_sum(CASE WHEN is_debit THEN 0 ELSE added END) AS credits
+                      FROM (SELECT CASE WHEN side = 0 THEN debit ELSE credit END AS id, side = 0 AS is_debit,
+                                   CASE WHEN kind = 1 THEN amount ELSE - held END AS pending,
+                                   CASE WHEN kind IN (0, 2) THEN amount ELSE 0 END AS posted,
+                                   CASE WHEN kind < 2 THEN amount ELSE 0 END AS added
+                              FROM (SELECT unnest(kinds) AS kind, unnest(r_debits) AS debit, unnest(r_credits) AS credit,
+                                           unnest(r_amounts) AS amount, unnest(helds) AS held) r,
+                                   generate_series(0, 1) AS side) m
+                     GROUP BY id ORDER BY id) s
+             WHERE a.id = s.id
+               -- A sum that leaves bigint is an error, so also an end to this path.
+               AND a.debits_pending + a.debits_posted + s.debits >= 0
+               AND a.credits_pending + a.credits_posted + s.credits >= 0
+               AND (NOT a.limited OR a.debits_pending + a.debits_posted + s.debits <= a.credits_posted)
+            RETURNING s.sides)
+        SELECT ledger_bench.ledger_sum(changed.sides) INTO sides FROM changed;
+        IF sides IS DISTINCT FROM 2 * n THEN RAISE SQLSTATE 'LB002'; END IF;
+        base := nextval('ledger_bench.ledger_calls') * 8192;
+        INSERT INTO ledger_bench.ledger_transfers (id, debit_account_id, credit_account_id, amount, at, kind, pending_id)
+        SELECT unnest(ids), unnest(r_debits), unnest(r_credits), unnest(r_amounts), generate_series(base + 1, base + n),
+               unnest(kinds), unnest(r_pendings)
+         ORDER BY 1;
+        RETURN NULL;
+    EXCEPTION
+        WHEN unique_violation OR check_violation OR not_null_violation OR numeric_value_out_of_range
+             OR SQLSTATE 'LB002' THEN
+            NULL;
+    END;
+    RETURN ledger_bench.ledger_exact(ids, kinds, debits, credits, amounts, pendings);
+END $$;
+
+-- One: its two rows are changed in the order of their ids; what does not fit is changed back (nobody else
+-- can have seen or changed it) and left to ledger_exact. No savepoint.
+-- Returns -1 if nothing is done, else 0, or 1 if others wanted the same accounts meanwhile.
+-- Those who want an account queue at an advisory lock, before they look at its row: a queue at the row itself
+-- wakes everyone at every commit, and each then walks the versions written since it began.
+CREATE FUNCTION ledger_bench.ledger_single(
+    id uuid, kind smallint, debit uuid, credit uuid, amount bigint, of_pending uuid
+) RETURNS int LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    d uuid := debit; c uuid := credit; amt bigint := amount;
+    -- What is added to both accounts; what must fit beneath the limit.
+    pending bigint := 0; posted bigint := amount; added bigint := amount;
+    one bigint; other bigint; waited int := 0; first_done boolean;
+BEGIN
+    IF kind < 2 THEN
+        of_pending := NULL;
+        IF kind = 1 THEN pending := amt; posted := 0; END IF;
+    ELSE
+        SELECT t.debit_account_id, t.credit_account_id, t.amount INTO d, c, pending
+          FROM ledger_bench.ledger_transfers t WHERE t.id = of_pending AND t.kind = 1;
+        IF kind = 3 THEN
+            IF amt = 0 THEN amt := pending; END IF;
+            posted := CASE WHEN amt = pending THEN 0 END;
+        ELSE
+            posted := CASE WHEN amt <= pending THEN amt END;
+        END IF;
+        pending := - pending; added := 0;
+    END IF;
+    IF (d = c) IS NOT FALSE OR posted IS NULL THEN RETURN -1; END IF;
+    one := uuid_hash_extended(d, 0); other := uuid_hash_extended(c, 0);
+    IF one > other THEN first_done := pg_try_advisory_xact_lock(other); ELSE first_done := pg_try_advisory_xact_lock(one); END IF;
+    IF NOT first_done THEN
+        waited := 1;
+        PERFORM pg_advisory_xact_lock(least(one, other));
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(greatest(one, other)) THEN
+        waited := 1;
+        PERFORM pg_advisory_xact_lock(greatest(one, other));
+    END IF;
+    IF d < c THEN
+        UPDATE ledger_bench.ledger_accounts a
+           SET debits_pending = a.debits_pending + pending, debits_posted = a.debits_posted + posted
+         WHERE a.id = d AND a.debits_pending >= - pending AND a.debits_pending + a.debits_posted <= 9223372036854775807 - added
+           AND (NOT a.limited OR a.debits_pending + a.debits_posted + added <= a.credits_posted);
+        IF NOT FOUND THEN RETURN -1; END IF;
+    END IF;
+    UPDATE ledger_bench.ledger_accounts a
+       SET credits_pending = a.credits_pending + pending, credits_posted = a.credits_posted + posted
+     WHERE a.id = c AND a.credits_pending >= - pending AND a.credits_pending + a.credits_posted <= 9223372036854775807 - added;
+    first_done := FOUND;
+    IF d > c THEN
+        IF NOT first_done THEN RETURN -1; END IF;
+        UPDATE ledger_bench.ledger_accounts a
+           SET debits_pending = a.debits_pending + pending, debits_posted = a.debits_posted + posted
+         WHERE a.id = d AND a.debits_pending >= - pending AND a.debits_pending + a.debits_posted <= 9223372036854775807 - added
+           AND (NOT a.limited OR a.debits_pending + a.debits_posted + added <= a.credits_posted);
+        IF FOUND THEN
+            INSERT INTO ledger_bench.ledger_transfers (id, debit_account_id, credit_account_id, amount, at, kind, pending_id)
+            VALUES (ledger_single.id, d, c, amt, nextval('ledger_bench.ledger_calls') * 8192 + 1, kind, of_pending)
+            ON CONFLICT DO NOTHING;
+            IF FOUND THEN RETURN waited; END IF;
+            UPDATE ledger_bench.ledger_accounts a
+               SET debits_pending = a.debits_pending - pending, debits_posted = a.debits_posted - posted WHERE a.id = d;
+        END IF;
+        UPDATE ledger_bench.ledger_accounts a
+           SET credits_pending = a.credits_pending - pending, credits_posted = a.credits_posted - posted WHERE a.id = c;
+    ELSE
+        IF first_done THEN
+            INSERT INTO ledger_bench.ledger_transfers (id, debit_account_id, credit_account_id, amount, at, kind, pending_id)
+            VALUES (ledger_single.id, d, c, amt, nextval('ledger_bench.ledger_calls') * 8192 + 1, kind, of_pending)
+            ON CONFLICT DO NOTHING;
+            IF FOUND THEN RETURN waited; END IF;
+            UPDATE ledger_bench.ledger_accounts a
+               SET credits_pending = a.credits_pending - pending, credits_posted = a.credits_posted - posted WHERE a.id = c;
+        END IF;
+        UPDATE ledger_bench.ledger_accounts a
+           SET debits_pending = a.debits_pending - pending, debits_posted = a.debits_posted - posted WHERE a.id = d;
+    END IF;
+    RETURN -1;
+END $$;
+
+-- The one entry: 1 to 8,189 transfers, in order, one commit. Returns what failed: pairs (index from 0,
+-- TigerBeetle's result), then (-1, retries) if there were any; null or empty if all is well.
+-- kinds may be empty if all are plain; pendings may be empty if none is a post or void.
+CREATE FUNCTION ledger_bench.ledger_transfer(
+    ids uuid[], kinds smallint[], debits uuid[], credits uuid[], amounts bigint[], pendings uuid[]
+) RETURNS int[] LANGUAGE plpgsql AS $$
+BEGIN
+    IF cardinality(ids) > 1 THEN
+        RETURN ledger_bench.ledger_batch(ids, kinds, debits, credits, amounts, pendings);
+    ELSIF ledger_bench.ledger_single(ids[1], coalesce(kinds[1], 0::smallint), debits[1], credits[1], amounts[1], pendings[1]) >= 0 THEN
+        RETURN NULL;
+    END IF;
+    RETURN ledger_bench.ledger_exact(ids, kinds, debits, credits, amounts, pendings);
+END $$;
+
+-- The same for one transfer, with its accounts free again before the flush if others want them: whoever had to wait
+-- commits without waiting for the disk, then makes a commit of its own durable, which lies behind the first in the
+-- log. Durable before the reply; others may read a balance before it is on disk. Not inside a transaction.
+CREATE PROCEDURE ledger_bench.ledger_transfer_early(
+    ids uuid[], kinds smallint[], debits uuid[], credits uuid[], amounts bigint[], pendings uuid[], INOUT failures int[]
+) LANGUAGE plpgsql AS $$
+DECLARE
+    waited int := 0;
+BEGIN
+    IF cardinality(ids) > 1 THEN
+        failures := ledger_bench.ledger_batch(ids, kinds, debits, credits, amounts, pendings);
+    ELSE
+        waited := ledger_bench.ledger_single(ids[1], coalesce(kinds[1], 0::smallint), debits[1], credits[1], amounts[1], pendings[1]);
+        IF waited < 0 THEN
+            failures := ledger_bench.ledger_exact(ids, kinds, debits, credits, amounts, pendings);
+        END IF;
+    END IF;
+    -- A refusal may rest on what another's commit has not made durable yet, and may write nothing itself.
+    IF waited > 0 OR cardinality(failures) > 0 THEN
+        PERFORM set_config('synchronous_commit', 'off', true);
+        COMMIT;
+        PERFORM pg_logical_emit_message(true, 'ledger_bench', '');
+    END IF;
+END $$;
