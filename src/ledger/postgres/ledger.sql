@@ -73,6 +73,8 @@ CREATE FUNCTION ledger_bench.ledger_exact(
 ) RETURNS int[] LANGUAGE plpgsql
 SET jit = off SET plan_cache_mode = force_generic_plan
 SET enable_nestloop = off SET enable_mergejoin = off SET enable_seqscan = off
+-- ledger_batch, which calls it, has these off.
+SET enable_hashjoin = on SET enable_bitmapscan = on SET enable_sort = on
 AS $$
 DECLARE
     most CONSTANT bigint := 9223372036854775807;
