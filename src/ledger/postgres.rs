@@ -51,11 +51,14 @@ const fn demands(durability: Durability) -> &'static [Setting] {
 
 /// Says which settings differ, and what to do.
 fn refuse(durability: Durability, differing: &[(&Setting, String)]) -> String {
-    let differing = differing.iter().map(|(Setting { name, values }, value)| {
-        format!("{name}={value} where --durability {durability} wants {}", values.join(" or "))
-    });
-    let differing = differing.collect::<Vec<_>>().join(", ");
-    format!("the server has {differing}: ./run.sh starts a server that has what it wants")
+    let list = |describe: fn(&(&Setting, String)) -> String| {
+        differing.iter().map(describe).collect::<Vec<_>>().join(", ")
+    };
+    let has = list(|(setting, value)| format!("{}={value}", setting.name));
+    let wants = list(|(setting, _)| format!("{}={}", setting.name, setting.values.join("|")));
+    format!(
+        "the server has {has}, durability {durability} wants {wants}: ./run.sh starts a server that has them"
+    )
 }
 
 /// A PostgreSQL server.
@@ -186,9 +189,9 @@ mod tests {
         let differing = [(fsync, "off".into()), (synchronous_commit, "off".into())];
         assert_eq!(
             refuse(Durability::Fsync, &differing),
-            "the server has fsync=off where --durability fsync wants on, \
-             synchronous_commit=off where --durability fsync wants on or local or remote_write or remote_apply: \
-             ./run.sh starts a server that has what it wants"
+            "the server has fsync=off, synchronous_commit=off, durability fsync wants \
+             fsync=on, synchronous_commit=on|local|remote_write|remote_apply: \
+             ./run.sh starts a server that has them"
         );
         assert_eq!(demands(Durability::Shipped), [], "whatever it is");
     }
