@@ -149,13 +149,13 @@ impl<C: Clock> Timer<'_, C> {
 
     #[inline]
     fn run<O: Op>(&self, limits: Limits, ops: &mut O, mut keep: impl FnMut(u64)) -> Span {
-        let mut begun_ns = VecDeque::with_capacity(self.pace.in_flight);
+        let mut in_flight_since_ns = VecDeque::with_capacity(self.pace.in_flight);
         let start_ns = self.clock.now_ns();
         let mut span = Span { start_ns, end_ns: start_ns, paused_ns: 0, ops: 0, failure: None };
         let mut now_ns = start_ns;
         loop {
-            while begun_ns.len() < self.pace.in_flight
-                && span.ops + (begun_ns.len() as u64) < limits.ops
+            while in_flight_since_ns.len() < self.pace.in_flight
+                && span.ops + (in_flight_since_ns.len() as u64) < limits.ops
                 && now_ns - start_ns - span.paused_ns < limits.time_ns
                 && !self.stop.load(Ordering::Relaxed)
             {
@@ -163,15 +163,15 @@ impl<C: Clock> Timer<'_, C> {
                     span.failure = Some(error);
                     return span;
                 }
-                begun_ns.push_back(now_ns);
+                in_flight_since_ns.push_back(now_ns);
             }
-            let Some(begin_ns) = begun_ns.pop_front() else { return span };
+            let Some(began_at_ns) = in_flight_since_ns.pop_front() else { return span };
             if let Err(error) = ops.end() {
                 span.failure = Some(error);
                 return span;
             }
             now_ns = self.clock.now_ns();
-            keep(now_ns - begin_ns);
+            keep(now_ns - began_at_ns);
             span.end_ns = now_ns;
             span.ops += 1;
         }
@@ -194,6 +194,7 @@ impl<C: Clock> Timer<'_, C> {
 }
 
 /// Whichever is reached first.
+#[derive(Clone, Copy)]
 struct Limits {
     time_ns: u64,
     ops: u64,

@@ -80,7 +80,7 @@ fn found_after_a_sample(benchmark: Benchmark, fault: Fault) -> Option<String> {
     let mut server = BrokenServer::new(server(System::Memory), fault);
     let board = Board::new(case.clients as usize);
     let mut clients = Clients::connect(&mut server, &case, 42, &board).expect("connected");
-    clients.set_up().expect("funded");
+    clients.set_up(&mut server).expect("funded");
     let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(90) } };
     let (sample, mut clients) = clients.run(&case, load);
     if let Some((_, error)) = sample.failure {

@@ -157,6 +157,13 @@ impl Server for Postgres {
         Ok(Box::new(ledger::Client::new(connection, meter)?))
     }
 
+    /// Dead versions of the rows that were funded, and statistics: autovacuum's work, in its minute.
+    fn settle(&mut self) -> Result<()> {
+        Ok(self
+            .admin
+            .batch_execute("VACUUM (ANALYZE) ledger_bench.ledger_accounts, ledger_bench.ledger_transfers")?)
+    }
+
     fn describe(&mut self) -> Result<Description> {
         let version: String = self.admin.query_one("SHOW server_version", &[])?.get(0);
         // "15.18 (Debian 15.18-0+deb12u1)": the package's name adds nothing.

@@ -1,4 +1,4 @@
-//! The ledger suite's requests to PostgreSQL: one call of a function over arrays for each, the rules
+//! The ledger suite's requests to PostgreSQL: one call of a function for each, the rules
 //! being in `ledger.sql`. The crate's client blocks, so one request at a time is in flight.
 
 use std::collections::VecDeque;
@@ -21,10 +21,14 @@ use crate::{
 /// Tables and functions; what they answer is said there.
 const SCHEMA: &str = include_str!("ledger.sql");
 
-/// Transfers, as [`Request`] has them. The answer: pairs of index and outcome, and the retries.
+/// One transfer, as scalars. The answer is that of [`TRANSFER`].
+const TRANSFER_ONE: &str = "SELECT ledger_bench.ledger_one($1, $2, $3, $4, $5, $6)";
+/// Several, as arrays. The answer: pairs of index and outcome, and those below.
 const TRANSFER: &str = "SELECT ledger_bench.ledger_transfer($1, $2, $3, $4, $5, $6)";
 /// The place of the retries among the pairs.
 const RETRIES: i32 = -1;
+/// The place of what says that a transfer had to wait for its accounts.
+const WAITED: i32 = -2;
 
 /// Ids, limits.
 const CREATE_ACCOUNTS: &str = "INSERT INTO ledger_bench.ledger_accounts (id, limited)
@@ -45,61 +49,79 @@ pub fn create(connection: &mut Connection, durability: Durability) -> Result<()>
     Ok(connection.batch_execute(&SCHEMA.replace("@UNLOGGED@", unlogged))?)
 }
 
-/// Transfers as the parameters of [`TRANSFER`], encoded.
+/// Transfers as the parameters of [`TRANSFER_ONE`] or of [`TRANSFER`], encoded: ids, kinds, debited
+/// and credited accounts, amounts, pending ids.
 #[derive(Debug)]
 struct Request {
     count: usize,
-    ids: Parameter,
-    /// Empty where all are plain.
-    kinds: Parameter,
-    debits: Parameter,
-    credits: Parameter,
-    amounts: Parameter,
-    /// Empty where none is a post or void.
-    pendings: Parameter,
+    one: [Parameter; 6],
+    /// Kinds are empty where all are plain, pending ids where none is a post or void.
+    several: [Parameter; 6],
 }
 
 impl Request {
     fn new() -> Self {
-        let ids = || Parameter::new(Type::UUID_ARRAY);
-        Self {
-            count: 0,
-            ids: ids(),
-            kinds: Parameter::new(Type::INT2_ARRAY),
-            debits: ids(),
-            credits: ids(),
-            amounts: Parameter::new(Type::INT8_ARRAY),
-            pendings: ids(),
-        }
+        let one = [Type::UUID, Type::INT2, Type::UUID, Type::UUID, Type::INT8, Type::UUID];
+        let several = [
+            Type::UUID_ARRAY,
+            Type::INT2_ARRAY,
+            Type::UUID_ARRAY,
+            Type::UUID_ARRAY,
+            Type::INT8_ARRAY,
+            Type::UUID_ARRAY,
+        ];
+        Self { count: 0, one: one.map(Parameter::new), several: several.map(Parameter::new) }
     }
 
     /// Takes other transfers, into the same buffers.
     fn encode(&mut self, transfers: &[Transfer]) -> Result<()> {
         assert!((1..=EVENTS_MAX).contains(&transfers.len()), "a request has 1 to {EVENTS_MAX} transfers");
-        let amount =
-            |transfer: &Transfer| i64::try_from(transfer.amount).context("an amount beyond 2^63 - 1");
+        self.count = transfers.len();
+        if let [transfer] = transfers { self.encode_one(transfer) } else { self.encode_several(transfers) }
+    }
+
+    fn encode_one(&mut self, transfer: &Transfer) -> Result<()> {
+        let [id, kind, debit, credit, amount, pending] = &mut self.one;
+        id.set(&Id(transfer.id))?;
+        kind.set(&kind_code(transfer))?;
+        debit.set(&Id(transfer.debit_account_id))?;
+        credit.set(&Id(transfer.credit_account_id))?;
+        amount.set(&bigint(transfer)?)?;
+        pending.set(&Id(transfer.pending_id))
+    }
+
+    fn encode_several(&mut self, transfers: &[Transfer]) -> Result<()> {
+        let [ids, kinds, debits, credits, amounts, pendings] = &mut self.several;
         let all_plain = transfers.iter().all(|transfer| transfer.kind == Kind::Plain);
         let none_ends_pending = !transfers.iter().any(|transfer| transfer.kind.ends_pending());
-        let kinds = if all_plain { &[] } else { transfers };
-        let pendings = if none_ends_pending { &[] } else { transfers };
-        self.count = transfers.len();
-        self.ids.set(&array(transfers, |transfer| Id(transfer.id)))?;
-        self.kinds.set(&array(kinds, |transfer| i16::from(transfer.kind.code())))?;
-        self.debits.set(&array(transfers, |transfer| Id(transfer.debit_account_id)))?;
-        self.credits.set(&array(transfers, |transfer| Id(transfer.credit_account_id)))?;
-        self.amounts.set(&transfers.iter().map(amount).collect::<Result<Vec<_>>>()?)?;
-        self.pendings.set(&array(pendings, |transfer| Id(transfer.pending_id)))
+        ids.set(&array(transfers, |transfer| Id(transfer.id)))?;
+        kinds.set(&array(if all_plain { &[] } else { transfers }, kind_code))?;
+        debits.set(&array(transfers, |transfer| Id(transfer.debit_account_id)))?;
+        credits.set(&array(transfers, |transfer| Id(transfer.credit_account_id)))?;
+        amounts.set(&transfers.iter().map(bigint).collect::<Result<Vec<_>>>()?)?;
+        let ending = if none_ends_pending { &[] } else { transfers };
+        pendings.set(&array(ending, |transfer| Id(transfer.pending_id)))
     }
 
     /// In the statement's order.
     fn parameters(&self) -> [&(dyn ToSql + Sync); 6] {
-        [&self.ids, &self.kinds, &self.debits, &self.credits, &self.amounts, &self.pendings]
+        let parameters = if self.count == 1 { &self.one } else { &self.several };
+        parameters.each_ref().map(|parameter| parameter as _)
     }
+}
+
+fn kind_code(transfer: &Transfer) -> i16 {
+    transfer.kind.code().into()
+}
+
+fn bigint(transfer: &Transfer) -> Result<i64> {
+    i64::try_from(transfer.amount).context("an amount beyond 2^63 - 1")
 }
 
 /// One connection with its prepared statements.
 pub struct Client {
     connection: Connection,
+    transfer_one: Statement,
     transfer: Statement,
     create_accounts: Statement,
     accounts: Statement,
@@ -117,6 +139,7 @@ impl Client {
     pub fn new(mut connection: Connection, meter: Meter) -> Result<Self> {
         let mut prepare = |sql| connection.prepare(sql).context("preparing a statement");
         Ok(Self {
+            transfer_one: prepare(TRANSFER_ONE)?,
             transfer: prepare(TRANSFER)?,
             create_accounts: prepare(CREATE_ACCOUNTS)?,
             accounts: prepare(ACCOUNTS)?,
@@ -162,7 +185,8 @@ impl Ledger for Client {
 
     fn receive(&mut self) -> Result<Vec<Refusal>> {
         let request = self.in_flight.take().context("nothing is in flight")?;
-        let row = self.connection.query_one(&self.transfer, &request.parameters())?;
+        let statement = if request.count == 1 { &self.transfer_one } else { &self.transfer };
+        let row = self.connection.query_one(statement, &request.parameters())?;
         let answer: Option<Vec<i32>> = row.try_get(0)?;
         let (refusals, retries) = read_answer(&answer.unwrap_or_default(), request.count)?;
         self.retries += retries;
@@ -205,10 +229,13 @@ fn read_answer(answer: &[i32], count: usize) -> Result<(Vec<Refusal>, u64)> {
     let mut refusals = Vec::with_capacity(pairs.len());
     let mut retries = 0;
     for &[index, code] in pairs {
-        if index == RETRIES {
-            retries += u64::try_from(code).context("retries below 0")?;
-        } else {
-            refusals.push(refusal(index, code, count).with_context(|| format!("{index} refused as {code}"))?);
+        match index {
+            RETRIES => retries += u64::try_from(code).context("retries below 0")?,
+            WAITED => {}
+            _ => {
+                let refusal = refusal(index, code, count);
+                refusals.push(refusal.with_context(|| format!("{index} refused as {code}"))?);
+            }
         }
     }
     Ok((refusals, retries))
@@ -260,7 +287,8 @@ mod tests {
         assert_eq!(read_answer(&[], 3).expect("all is well"), (vec![], 0));
         assert_eq!(read_answer(&[2, 46], 3).expect("one"), (vec![exists], 0));
         assert_eq!(read_answer(&[2, 46, -1, 7], 3).expect("one, after retries"), (vec![exists], 7));
-        let wrong: [&[i32]; 6] = [&[2], &[3, 46], &[-2, 46], &[2, 0], &[2, 999], &[-1, -1]];
+        assert_eq!(read_answer(&[-2, 1], 1).expect("all is well"), (vec![], 0));
+        let wrong: [&[i32]; 6] = [&[2], &[3, 46], &[-3, 46], &[2, 0], &[2, 999], &[-1, -1]];
         for answer in wrong {
             assert!(read_answer(answer, 3).is_err(), "{answer:?}");
         }
@@ -271,15 +299,16 @@ mod tests {
         let mut request = Request::new();
         let mut sizes = |transfers: &[Transfer]| {
             request.encode(transfers).expect("it can be encoded");
-            [&request.ids, &request.kinds, &request.pendings].map(Parameter::len)
+            let parameters = if transfers.len() == 1 { &request.one } else { &request.several };
+            [0, 1, 5].map(|ids_kinds_pendings: usize| parameters[ids_kinds_pendings].len())
         };
         let of = |kind| Transfer { id: 1, kind, ..Transfer::default() };
-        let (empty, header) = (20, 20);
-        let ids = |count: usize| header + count * (4 + 16);
-        let kinds = |count: usize| header + count * (4 + 2);
-        assert_eq!(sizes(&[of(Kind::Plain), of(Kind::Post)]), [ids(2), kinds(2), ids(2)]);
-        assert_eq!(sizes(&[of(Kind::Pending)]), [ids(1), kinds(1), empty]);
-        assert_eq!(sizes(&[of(Kind::Plain)]), [ids(1), empty, empty]);
+        let header = 20;
+        let (ids, kinds) = (header + 2 * (4 + 16), header + 2 * (4 + 2));
+        assert_eq!(sizes(&[of(Kind::Plain), of(Kind::Post)]), [ids, kinds, ids]);
+        assert_eq!(sizes(&[of(Kind::Plain), of(Kind::Pending)]), [ids, kinds, header]);
+        assert_eq!(sizes(&[of(Kind::Plain), of(Kind::Plain)]), [ids, header, header]);
+        assert_eq!(sizes(&[of(Kind::Post)]), [16, 2, 16], "one goes as scalars");
     }
 
     #[test]
