@@ -214,7 +214,9 @@ pub fn search(
     let outcome = runner.run(&sequences(huge), |sequence| {
         let (ledger, oracle, source, met) = &mut *both.borrow_mut();
         let outcomes = compare(*ledger, *oracle, source, &sequence).map_err(TestCaseError::fail)?;
-        outcomes.into_iter().for_each(|outcome| *met.entry(outcome).or_insert(0) += 1);
+        for outcome in outcomes {
+            *met.entry(outcome).or_insert(0) += 1;
+        }
         Ok(())
     });
     match outcome {
