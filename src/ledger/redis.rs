@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use anyhow::{Context, Result};
-use redis::{Client, Connection, IntoConnectionInfo};
+use redis::{Client, Connection, IntoConnectionInfo, RedisResult};
 
 use super::{Data, Description, Durability, Ledger, SeedLedger, Server};
 use crate::{error::bad_input, machine, meter::Meter};
@@ -56,6 +56,17 @@ impl Redis {
         library::remove_data(&mut self.admin)
     }
 
+    /// One by one: Redis 6, which is told its age later, answers no more than one a request.
+    fn durability_settings(&mut self) -> RedisResult<HashMap<String, String>> {
+        let mut held = HashMap::new();
+        for name in DURABILITY_SETTINGS {
+            let answer: HashMap<String, String> =
+                redis::cmd("CONFIG").arg("GET").arg(name).query(&mut self.admin)?;
+            held.extend(answer);
+        }
+        Ok(held)
+    }
+
     /// Blank where the server does not let us ask.
     fn settings(&mut self) -> String {
         let known: HashMap<String, String> =
@@ -103,10 +114,9 @@ impl Server for Redis {
         if wanted.is_empty() {
             return Ok(());
         }
-        let held: HashMap<String, String> =
-            redis::cmd("CONFIG").arg("GET").arg(&DURABILITY_SETTINGS).query(&mut self.admin).map_err(
-                |error| bad_input(refused(durability, &format!("does not say what it has ({error})"))),
-            )?;
+        let held = self.durability_settings().map_err(|error| {
+            bad_input(refused(durability, &format!("does not say what it has ({error})")))
+        })?;
         let differs = wanted.iter().any(|&(name, value)| held.get(name).is_none_or(|held| held != value));
         if differs {
             let held = DURABILITY_SETTINGS.iter().filter_map(|&name| Some((name, held.get(name)?.as_str())));

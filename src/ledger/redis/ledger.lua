@@ -1,17 +1,28 @@
 #!lua name=ledger_bench
 -- The ledger suite's functions, loaded by ledger-bench.
 --
--- Accounts and transfers with the meaning of TigerBeetle's, one FCALL a batch. All is in one hash, KEYS[1]:
+-- Accounts and transfers with the meaning of TigerBeetle's, one FCALL a request. All is in one hash, KEYS[1]:
 --   'a' .. id      an account: debits_pending, debits_posted, credits_pending, credits_posted (u64 each), limit (u8)
---   id (16 bytes)  the record of a transfer that came alone, or late to a long page (which is not written again for it)
---   15 bytes       a page: the records of ids that have their first 15 bytes in common, after a byte that is 1 where more of
---                  them are fields of their own. Ids that rise, as they should, share pages: a batch of 8,189 has some 33.
+--   id (16 bytes)  the record of a transfer that came alone, or late to a long page, which is not written again for it
+--   15 bytes       a page: the records of ids that have their first 15 bytes in common, after a byte that is 1 where
+--                  more of them are fields of their own. Ids that rise, as they should, share pages: a batch of 8,189
+--                  has some 33 fields in place of 8,189.
 --   'p' .. id      how the pending transfer of that id was resolved: its kind, 2 or 3
 --   'm'            counts: calls that stored something, transfers (u48 each)
--- A record is a transfer: last byte of its id, kind, debit and credit account key (17 bytes each), amount (u64),
--- order (u48 .. u16), pending id (post and void only); or last byte, 'F': the id of a transfer that failed
--- for want of something that may come
--- All integers are big-endian. A call reads all it needs, decides, then writes: an error can only arise before the first write.
+-- A record is a transfer: last byte of its id, kind, debit and credit account's field (17 bytes each), amount (u64),
+-- order (u48 .. u16: the call, and the place in it), pending id (post and void only). Or: last byte, 'F', for the id
+-- of a transfer that failed for want of something that may come.
+-- Integers are big-endian. A call reads all it needs, decides, then writes: an error can only arise before the first
+-- write.
+--
+-- ARGV[1] of ledger_bench_create_transfers, a single one (n = 1 in a batch is the same, and slower):
+--   2 (u8), id (16 bytes), kind (u8), then plain and pending: debit and credit account's field (17 bytes each), amount
+--   (u64); post and void: pending id (16 bytes), amount (u64)
+-- or a batch:
+--   1 (u8), n, a, p (u16 each), n ids, a accounts' fields, each once, p pending ids, n kinds (u8), n pairs (u16 each),
+--   n amounts (u64). A pair is the places, from 1, of debit and credit in the list of accounts; of a post or void the
+--   place in the list of pending ids, and 0.
+-- The reply has a place (u16, from 0) and a result (u16) for each transfer that failed.
 
 -- Result codes: TigerBeetle's enum CreateTransferResult.
 local ACCOUNTS_MUST_BE_DIFFERENT, PENDING_ID_MUST_NOT_BE_ZERO, PENDING_ID_MUST_BE_DIFFERENT = 12, 14, 16
@@ -32,6 +43,7 @@ local TRANSIENT = {
   [PENDING_TRANSFER_NOT_FOUND] = true, [EXCEEDS_CREDITS] = true,
 }
 local PLAIN, PENDING, POST, VOID = 0, 1, 2, 3
+local FAILED = 70 -- "F", in place of a kind: an id that failed
 
 local ACCOUNT, ACCOUNT_LIMBS, ACCOUNT_BYTES = "I8I8I8I8B", ">I4I4I4I4I4I4I4I4B", 33
 local COUNTS = ">I6I6"
@@ -144,7 +156,7 @@ local function open_page(page, text)
   local at, length = 2, #text
   while at < length do
     local low, kind = byte(text, at, at + 1)
-    local to = at + (kind == 70 and 1 or kind >= 2 and 67 or 51)
+    local to = at + (kind == FAILED and 1 or kind >= 2 and 67 or 51)
     page[low] = sub(text, at, to)
     at = to + 1
   end
@@ -223,7 +235,7 @@ end
 
 -- What a repeated id says: `v` is what is known of it.
 local function known(v, kind, debit, credit, amount, pending_id)
-  if byte(v, 2) == 70 then return ID_ALREADY_FAILED end
+  if byte(v, 2) == FAILED then return ID_ALREADY_FAILED end
   if byte(v, 2) ~= kind then return EXISTS_WITH_DIFFERENT_FLAGS end
   if kind >= POST then
     if sub(v, 53) ~= pending_id then return EXISTS_WITH_DIFFERENT_PENDING_ID end
@@ -253,9 +265,9 @@ local function limbs(x)
   return h, x - h * P32
 end
 
--- The accounts of a batch, read once, in one flat table, five places each: debits_pending, debits_posted, credits_pending,
--- credits_posted, limit. The sums are doubles while all four are below 2^53; else they are in limbs in `wide`, high first,
--- and the doubles are WIDE, so that no test for the range of doubles passes.
+-- The accounts of a batch, read once, in one flat table, five places each: debits_pending, debits_posted,
+-- credits_pending, credits_posted, limit. The sums are doubles while all four are below 2^53; else they are in limbs in
+-- `wide`, high first, and the doubles are WIDE, so that no test for the range of doubles passes.
 local function widen(sums, wide, j)
   local w = wide[j]
   if w then return w end
@@ -450,7 +462,7 @@ end
 -- Why a hold cannot be posted or voided; nil if it can.
 local function refuse_end(batch, hold, pending_id, kind, amount)
   if pending_id == ZERO_ID then return PENDING_ID_MUST_NOT_BE_ZERO end
-  if not hold or byte(hold, 2) == 70 then return PENDING_TRANSFER_NOT_FOUND end
+  if not hold or byte(hold, 2) == FAILED then return PENDING_TRANSFER_NOT_FOUND end
   if byte(hold, 2) ~= PENDING then return PENDING_TRANSFER_NOT_PENDING end
   local held = sub(hold, 37, 44)
   if amount ~= held and amount_above(amount, held) then return EXCEEDS_PENDING_TRANSFER_AMOUNT end
@@ -724,7 +736,7 @@ local function look_up_transfers(keys, args)
   read_pages(keys[1], pages, { ids })
   for i = 1, n do
     local record = pages[ids[2 * i - 1]][ids[2 * i]]
-    values[i] = record and byte(record, 2) ~= 70 and sub(record, 2) or false
+    values[i] = record and byte(record, 2) ~= FAILED and sub(record, 2) or false
   end
   return values
 end
@@ -735,8 +747,11 @@ local function count_transfers(keys)
   return transfers
 end
 
-redis.register_function("ledger_bench_create_accounts", create_accounts)
-redis.register_function("ledger_bench_create_transfers", create_transfers)
-redis.register_function { function_name = "ledger_bench_look_up_accounts", callback = look_up_accounts, flags = { "no-writes" } }
-redis.register_function { function_name = "ledger_bench_look_up_transfers", callback = look_up_transfers, flags = { "no-writes" } }
-redis.register_function { function_name = "ledger_bench_count_transfers", callback = count_transfers, flags = { "no-writes" } }
+local function register(name, callback, flags)
+  redis.register_function { function_name = "ledger_bench_" .. name, callback = callback, flags = flags }
+end
+register("create_accounts", create_accounts, {})
+register("create_transfers", create_transfers, {})
+register("look_up_accounts", look_up_accounts, { "no-writes" })
+register("look_up_transfers", look_up_transfers, { "no-writes" })
+register("count_transfers", count_transfers, { "no-writes" })
