@@ -24,6 +24,8 @@ struct Redis {
     client: Client,
     timeout: Duration,
     admin: Connection,
+    /// Whether we loaded our functions. Seed samples leave those alone that another process uses.
+    has_library: bool,
 }
 
 /// Connects and asks for a PING.
@@ -35,7 +37,7 @@ pub fn connect(url: &str, timeout: Duration) -> Result<Box<dyn Server>> {
     let client = Client::open(info.set_tcp_settings(tcp))?;
     let mut admin = connection(&client, timeout)?;
     redis::cmd("PING").exec(&mut admin)?;
-    Ok(Box::new(Redis { client, timeout, admin }))
+    Ok(Box::new(Redis { client, timeout, admin, has_library: false }))
 }
 
 /// Host and port of a URL, or the socket's path.
@@ -129,6 +131,7 @@ impl Server for Redis {
         if data != Data::Seed {
             library::check_version(&self.info()?)?;
             library::load(&mut self.admin)?;
+            self.has_library = true;
         }
         self.remove_keys()?;
         let others: u64 = redis::cmd("DBSIZE").query(&mut self.admin)?;
@@ -167,8 +170,9 @@ impl Server for Redis {
 
     fn clean_up(&mut self) -> Result<()> {
         self.remove_keys()?;
-        if library::check_version(&self.info()?).is_ok() {
+        if self.has_library {
             library::unload(&mut self.admin)?;
+            self.has_library = false;
         }
         Ok(())
     }
