@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use anyhow::{Context, Result};
-use redis::{Client, Connection, IntoConnectionInfo};
+use redis::{Client, Connection, IntoConnectionInfo, RedisResult};
 
 use super::{Data, Description, Durability, Ledger, SeedLedger, Server};
 use crate::{error::bad_input, machine, meter::Meter};
@@ -24,6 +24,8 @@ struct Redis {
     client: Client,
     timeout: Duration,
     admin: Connection,
+    /// Whether we loaded our functions. Seed samples leave those alone that another process uses.
+    has_library: bool,
 }
 
 /// Connects and asks for a PING.
@@ -35,7 +37,7 @@ pub fn connect(url: &str, timeout: Duration) -> Result<Box<dyn Server>> {
     let client = Client::open(info.set_tcp_settings(tcp))?;
     let mut admin = connection(&client, timeout)?;
     redis::cmd("PING").exec(&mut admin)?;
-    Ok(Box::new(Redis { client, timeout, admin }))
+    Ok(Box::new(Redis { client, timeout, admin, has_library: false }))
 }
 
 /// Host and port of a URL, or the socket's path.
@@ -54,6 +56,17 @@ impl Redis {
     fn remove_keys(&mut self) -> Result<()> {
         seed::remove_accounts(&mut self.admin)?;
         library::remove_data(&mut self.admin)
+    }
+
+    /// One by one: Redis 6, which is told its age later, answers no more than one a request.
+    fn durability_settings(&mut self) -> RedisResult<HashMap<String, String>> {
+        let mut held = HashMap::new();
+        for name in DURABILITY_SETTINGS {
+            let answer: HashMap<String, String> =
+                redis::cmd("CONFIG").arg("GET").arg(name).query(&mut self.admin)?;
+            held.extend(answer);
+        }
+        Ok(held)
     }
 
     /// Blank where the server does not let us ask.
@@ -103,10 +116,9 @@ impl Server for Redis {
         if wanted.is_empty() {
             return Ok(());
         }
-        let held: HashMap<String, String> =
-            redis::cmd("CONFIG").arg("GET").arg(&DURABILITY_SETTINGS).query(&mut self.admin).map_err(
-                |error| bad_input(refused(durability, &format!("does not say what it has ({error})"))),
-            )?;
+        let held = self.durability_settings().map_err(|error| {
+            bad_input(refused(durability, &format!("does not say what it has ({error})")))
+        })?;
         let differs = wanted.iter().any(|&(name, value)| held.get(name).is_none_or(|held| held != value));
         if differs {
             let held = DURABILITY_SETTINGS.iter().filter_map(|&name| Some((name, held.get(name)?.as_str())));
@@ -119,6 +131,7 @@ impl Server for Redis {
         if data != Data::Seed {
             library::check_version(&self.info()?)?;
             library::load(&mut self.admin)?;
+            self.has_library = true;
         }
         self.remove_keys()?;
         let others: u64 = redis::cmd("DBSIZE").query(&mut self.admin)?;
@@ -157,8 +170,9 @@ impl Server for Redis {
 
     fn clean_up(&mut self) -> Result<()> {
         self.remove_keys()?;
-        if library::check_version(&self.info()?).is_ok() {
+        if self.has_library {
             library::unload(&mut self.admin)?;
+            self.has_library = false;
         }
         Ok(())
     }

@@ -1,17 +1,28 @@
 #!lua name=ledger_bench
 -- The ledger suite's functions, loaded by ledger-bench.
 --
--- Accounts and transfers with the meaning of TigerBeetle's, one FCALL a batch. All is in one hash, KEYS[1]:
+-- Accounts and transfers with the meaning of TigerBeetle's, one FCALL a request. All is in one hash, KEYS[1]:
 --   'a' .. id      an account: debits_pending, debits_posted, credits_pending, credits_posted (u64 each), limit (u8)
---   id (16 bytes)  the record of a transfer that came alone, or late to a long page (which is not written again for it)
---   15 bytes       a page: the records of ids that have their first 15 bytes in common, after a byte that is 1 where more of
---                  them are fields of their own. Ids that rise, as they should, share pages: a batch of 8,189 has some 33.
+--   id (16 bytes)  the record of a transfer that came alone, or late to a long page, which is not written again for it
+--   15 bytes       a page: the records of ids that have their first 15 bytes in common, after a byte that is 1 where
+--                  more of them are fields of their own. Ids that rise, as they should, share pages: a batch of 8,189
+--                  has some 33 fields in place of 8,189.
 --   'p' .. id      how the pending transfer of that id was resolved: its kind, 2 or 3
---   'm'            counts: batches, transfers, accounts, resolved, failed ids (u48 each)
--- A record is a transfer: last byte of its id, kind, debit and credit account key (17 bytes each), amount (u64),
--- order (u48 .. u16), pending id (post and void only); or last byte, 'F': the id of a transfer that failed
--- for want of something that may come
--- All integers are big-endian. A call reads all it needs, decides, then writes: an error can only arise before the first write.
+--   'm'            counts: calls that stored something, transfers (u48 each)
+-- A record is a transfer: last byte of its id, kind, debit and credit account's field (17 bytes each), amount (u64),
+-- order (u48 .. u16: the call, and the place in it), pending id (post and void only). Or: last byte, 'F', for the id
+-- of a transfer that failed for want of something that may come.
+-- Integers are big-endian. A call reads all it needs, decides, then writes: an error can only arise before the first
+-- write.
+--
+-- ARGV[1] of ledger_bench_create_transfers, a single one (n = 1 in a batch is the same, and slower):
+--   2 (u8), id (16 bytes), kind (u8), then plain and pending: debit and credit account's field (17 bytes each), amount
+--   (u64); post and void: pending id (16 bytes), amount (u64)
+-- or a batch:
+--   1 (u8), n, a, p (u16 each), n ids, a accounts' fields, each once, p pending ids, n kinds (u8), n pairs (u16 each),
+--   n amounts (u64). A pair is the places, from 1, of debit and credit in the list of accounts; of a post or void the
+--   place in the list of pending ids, and 0.
+-- The reply has a place (u16, from 0) and a result (u16) for each transfer that failed.
 
 -- Result codes: TigerBeetle's enum CreateTransferResult.
 local ACCOUNTS_MUST_BE_DIFFERENT, PENDING_ID_MUST_NOT_BE_ZERO, PENDING_ID_MUST_BE_DIFFERENT = 12, 14, 16
@@ -32,9 +43,10 @@ local TRANSIENT = {
   [PENDING_TRANSFER_NOT_FOUND] = true, [EXCEEDS_CREDITS] = true,
 }
 local PLAIN, PENDING, POST, VOID = 0, 1, 2, 3
+local FAILED = 70 -- "F", in place of a kind: an id that failed
 
 local ACCOUNT, ACCOUNT_LIMBS, ACCOUNT_BYTES = "I8I8I8I8B", ">I4I4I4I4I4I4I4I4B", 33
-local COUNTS = ">I6I6I6I6I6"
+local COUNTS = ">I6I6"
 local BATCH_MAX = 8189
 local UNKNOWN = 255 -- in place of the limit: no such account
 local CHUNK = 4000 -- values on Lua's stack at once: unpack's limit is below 8,000
@@ -144,7 +156,7 @@ local function open_page(page, text)
   local at, length = 2, #text
   while at < length do
     local low, kind = byte(text, at, at + 1)
-    local to = at + (kind == 70 and 1 or kind >= 2 and 67 or 51)
+    local to = at + (kind == FAILED and 1 or kind >= 2 and 67 or 51)
     page[low] = sub(text, at, to)
     at = to + 1
   end
@@ -217,13 +229,13 @@ local function put_pages(out, o, pages, single)
 end
 
 local function counts(value)
-  if not value then return 0, 0, 0, 0, 0 end
+  if not value then return 0, 0 end
   return struct_unpack(COUNTS, value)
 end
 
 -- What a repeated id says: `v` is what is known of it.
 local function known(v, kind, debit, credit, amount, pending_id)
-  if byte(v, 2) == 70 then return ID_ALREADY_FAILED end
+  if byte(v, 2) == FAILED then return ID_ALREADY_FAILED end
   if byte(v, 2) ~= kind then return EXISTS_WITH_DIFFERENT_FLAGS end
   if kind >= POST then
     if sub(v, 53) ~= pending_id then return EXISTS_WITH_DIFFERENT_PENDING_ID end
@@ -253,9 +265,9 @@ local function limbs(x)
   return h, x - h * P32
 end
 
--- The accounts of a batch, read once, in one flat table, five places each: debits_pending, debits_posted, credits_pending,
--- credits_posted, limit. The sums are doubles while all four are below 2^53; else they are in limbs in `wide`, high first,
--- and the doubles are WIDE, so that no test for the range of doubles passes.
+-- The accounts of a batch, read once, in one flat table, five places each: debits_pending, debits_posted,
+-- credits_pending, credits_posted, limit. The sums are doubles while all four are below 2^53; else they are in limbs in
+-- `wide`, high first, and the doubles are WIDE, so that no test for the range of doubles passes.
 local function widen(sums, wide, j)
   local w = wide[j]
   if w then return w end
@@ -380,76 +392,124 @@ local function amount_above(a, b)
   return above(ah, al, bh, bl)
 end
 
-local function create_batch(key, request)
-  if #request < 7 then return malformed("its head") end
+-- The columns of a batch; or nil and what is wrong with it.
+local function parse_batch(request)
+  if #request < 7 then return nil, "its head" end
   local _, n, a, p = struct_unpack(">BI2I2I2", request)
-  if n < 1 or n > BATCH_MAX then return malformed("its count") end
-  if #request ~= 7 + n * 29 + a * 17 + p * 16 then return malformed("its length") end
-  local at = 8
-  local ids = split_ids(request, at, n)
-  ids.count = n
-  at = at + n * 16
-  local names = column("c17", 17, request, at, a)
-  at = at + a * 17
-  local pending_ids = column("c16", 16, request, at, p)
-  local pending_split = split_ids(request, at, p)
-  pending_split.count = p
-  at = at + p * 16
-  local kinds = column("B", 1, request, at, n)
-  at = at + n
-  local slots = column("I2", 2, request, at, 2 * n)
-  at = at + n * 4
-  local amounts = column("c8", 8, request, at, n)
-  local sizes = column("I8", 8, request, at, n)
-
-  -- Read: the ids, the pending transfers and what became of them, the accounts.
-  local pages = {}
-  read_pages(key, pages, { ids, pending_split })
-  local slot_of = {}
+  if n < 1 or n > BATCH_MAX then return nil, "its count" end
+  if #request ~= 7 + n * 29 + a * 17 + p * 16 then return nil, "its length" end
+  local ids_at = 8
+  local names_at = ids_at + n * 16
+  local pending_at = names_at + a * 17
+  local kinds_at = pending_at + p * 16
+  local slots_at = kinds_at + n
+  local amounts_at = slots_at + n * 4
+  local batch = {
+    n = n, a = a, p = p,
+    ids = split_ids(request, ids_at, n),
+    names = column("c17", 17, request, names_at, a),
+    pending_ids = column("c16", 16, request, pending_at, p),
+    pending_split = split_ids(request, pending_at, p),
+    kinds = column("B", 1, request, kinds_at, n),
+    slots = column("I2", 2, request, slots_at, 2 * n),
+    amounts = column("c8", 8, request, amounts_at, n),
+    sizes = column("I8", 8, request, amounts_at, n),
+    slot_of = {},
+  }
+  batch.ids.count, batch.pending_split.count = n, p
   for j = 1, a do
-    local name = names[j]
-    if slot_of[name] then return malformed("an account twice") end
-    slot_of[name] = j
+    local name = batch.names[j]
+    if batch.slot_of[name] then return nil, "an account twice" end
+    batch.slot_of[name] = j
   end
-  local resolved = {}
-  if p > 0 then
-    local marks, found = {}, {}
-    for j = 1, p do marks[j] = "p" .. pending_ids[j] end
-    read(key, marks, p, found)
-    for j, mark in pairs_of(found) do resolved[pending_ids[j]] = byte(mark) end
-    for j = 1, p do
-      local hold = pages[pending_split[2 * j - 1]][pending_split[2 * j]]
-      if hold and byte(hold, 2) == PENDING then
-        for place = 3, 20, 17 do
-          local name = sub(hold, place, place + 16)
-          if not slot_of[name] then
-            a = a + 1
-            names[a] = name
-            slot_of[name] = a
-          end
+  return batch
+end
+
+-- How the pending transfers that a batch names have ended; their accounts join the batch's.
+local function read_pending(key, batch)
+  local p, pending_ids, split = batch.p, batch.pending_ids, batch.pending_split
+  local names, slot_of, marks, found, resolved = batch.names, batch.slot_of, {}, {}, {}
+  for j = 1, p do marks[j] = "p" .. pending_ids[j] end
+  read(key, marks, p, found)
+  for j, mark in pairs_of(found) do resolved[pending_ids[j]] = byte(mark) end
+  for j = 1, p do
+    local hold = batch.pages[split[2 * j - 1]][split[2 * j]]
+    if hold and byte(hold, 2) == PENDING then
+      for place = 3, 20, 17 do
+        local name = sub(hold, place, place + 16)
+        if not slot_of[name] then
+          batch.a = batch.a + 1
+          names[batch.a] = name
+          slot_of[name] = batch.a
         end
       end
     end
   end
-  local sums, wide = read_accounts(key, names, a)
-  local batches, transfers, account_count, resolved_count, failed = counts(call("HGET", key, "m"))
+  return resolved
+end
 
-  -- Decide.
-  local order = struct_pack(">I6", batches + 1)
-  local out, o, failures, f, changed = {}, 0, {}, 0, false
-  local dirty, page, page_name = {}, nil, nil
-  for j = 1, a do dirty[j] = false end
-  for i = 1, n do
+-- Reads all that a batch's transfers depend on.
+local function read_batch(key, batch)
+  batch.pages = {}
+  read_pages(key, batch.pages, { batch.ids, batch.pending_split })
+  batch.resolved = batch.p > 0 and read_pending(key, batch) or {}
+  batch.sums, batch.wide = read_accounts(key, batch.names, batch.a)
+  batch.calls, batch.transfers = counts(call("HGET", key, "m"))
+  batch.out, batch.o, batch.dirty = {}, 0, {}
+  for j = 1, batch.a do batch.dirty[j] = false end
+end
+
+-- Why a hold cannot be posted or voided; nil if it can.
+local function refuse_end(batch, hold, pending_id, kind, amount)
+  if pending_id == ZERO_ID then return PENDING_ID_MUST_NOT_BE_ZERO end
+  if not hold or byte(hold, 2) == FAILED then return PENDING_TRANSFER_NOT_FOUND end
+  if byte(hold, 2) ~= PENDING then return PENDING_TRANSFER_NOT_PENDING end
+  local held = sub(hold, 37, 44)
+  if amount ~= held and amount_above(amount, held) then return EXCEEDS_PENDING_TRANSFER_AMOUNT end
+  if kind == VOID and amount ~= held and amount ~= ZERO_AMOUNT then return PENDING_TRANSFER_HAS_DIFFERENT_AMOUNT end
+  local ended = batch.resolved[pending_id]
+  if ended then return ended == POST and PENDING_TRANSFER_ALREADY_POSTED or PENDING_TRANSFER_ALREADY_VOIDED end
+end
+
+-- Posts or voids a hold: moves its sums, and returns the accounts and the actual amount for its record.
+local function end_pending(batch, hold, pending_id, kind, amount, size)
+  local sums, held = batch.sums, sub(hold, 37, 44)
+  local d, c = batch.slot_of[sub(hold, 3, 19)], batch.slot_of[sub(hold, 20, 36)]
+  local freed, posted = struct_unpack(">I8", held), kind == POST and size or 0
+  local debits, credits = 5 * d - 3, 5 * c - 1
+  local debited, credited = sums[debits] + posted, sums[credits] + posted
+  if freed < P53 and debited < P53 and credited < P53 then
+    sums[debits - 1], sums[credits - 1] = sums[debits - 1] - freed, sums[credits - 1] - freed
+    sums[debits], sums[credits] = debited, credited
+  else
+    exact_resolve(sums, batch.wide, d, c, held, kind == POST and amount)
+  end
+  batch.dirty[d], batch.dirty[c] = true, true
+  batch.resolved[pending_id] = kind
+  local out, o = batch.out, batch.o
+  out[o + 1], out[o + 2] = "p" .. pending_id, KIND[kind]
+  batch.o = o + 2
+  return sub(hold, 3, 36) .. (kind == VOID and held or amount)
+end
+
+-- Decides each transfer of a batch in order, on what was read. One long loop for its speed: the tables that it touches
+-- for every plain transfer are locals. Returns the failures; or nil and what is wrong with the request.
+local function decide(batch)
+  local ids, kinds, slots, amounts, sizes = batch.ids, batch.kinds, batch.slots, batch.amounts, batch.sizes
+  local names, sums, wide, dirty, pages = batch.names, batch.sums, batch.wide, batch.dirty, batch.pages
+  local order = struct_pack(">I6", batch.calls + 1)
+  local failures, f, page, page_name = {}, 0, nil, nil
+  for i = 1, batch.n do
     local name, low = ids[2 * i - 1], ids[2 * i]
     local kind, amount, size = kinds[i], amounts[i], sizes[i]
     local d, c = slots[2 * i - 1], slots[2 * i]
     local result, value
     if name ~= page_name then page, page_name = pages[name], name end
     local v = page[low]
-    if size >= P53 and byte(amount) >= 128 then return malformed("an amount above 2^63-1") end
+    if size >= P53 and byte(amount) >= 128 then return nil, "an amount above 2^63-1" end
     if kind <= PENDING then
       local debit, credit = names[d], names[c]
-      if not debit or not credit then return malformed("an account's place") end
+      if not debit or not credit then return nil, "an account's place" end
       if v then
         result = known(v, kind, debit, credit, amount)
       elseif d == c then
@@ -463,14 +523,12 @@ local function create_batch(key, request)
         local debits, credits = 5 * d - 3, 5 * c - 1
         if kind == PENDING then debits, credits = debits - 1, credits - 1 end
         local debited, credited = sums[debits] + size, sums[credits] + size
-        if debited < P53 and credited < P53 then
-          if sums[5 * d] == 1 and sums[5 * d - 4] + sums[5 * d - 3] + size > sums[5 * d - 1] then
-            result = EXCEEDS_CREDITS
-          else
-            sums[debits], sums[credits] = debited, credited
-          end
-        else
+        if debited >= P53 or credited >= P53 then
           result = exact_transfer(sums, wide, d, c, kind, amount)
+        elseif sums[5 * d] == 1 and sums[5 * d - 4] + sums[5 * d - 3] + size > sums[5 * d - 1] then
+          result = EXCEEDS_CREDITS
+        else
+          sums[debits], sums[credits] = debited, credited
         end
         if not result then
           value = BYTE[low] .. KIND[kind] .. debit .. credit .. amount .. order .. INDEX[i]
@@ -478,62 +536,28 @@ local function create_batch(key, request)
         end
       end
     elseif kind <= VOID then
-      local pending_id = pending_ids[d]
-      if not pending_id or c ~= 0 then return malformed("a pending id's place") end
-      local pending_name, pending_low = pending_split[2 * d - 1], pending_split[2 * d]
+      local pending_id = batch.pending_ids[d]
+      if not pending_id or c ~= 0 then return nil, "a pending id's place" end
+      local pending_name, pending_low = batch.pending_split[2 * d - 1], batch.pending_split[2 * d]
       local hold = pages[pending_name][pending_low]
       if v then
         result = known(v, kind, nil, nil, amount, pending_id)
-      elseif pending_id == ZERO_ID then
-        result = PENDING_ID_MUST_NOT_BE_ZERO
-      elseif pending_name == name and pending_low == low then
+      elseif pending_name == name and pending_low == low and pending_id ~= ZERO_ID then
         result = PENDING_ID_MUST_BE_DIFFERENT
-      elseif not hold or byte(hold, 2) == 70 then
-        result = PENDING_TRANSFER_NOT_FOUND
-      elseif byte(hold, 2) ~= PENDING then
-        result = PENDING_TRANSFER_NOT_PENDING
       else
-        local held = sub(hold, 37, 44)
-        if kind == VOID and amount == ZERO_AMOUNT then amount = held end
-        if amount ~= held and amount_above(amount, held) then
-          result = EXCEEDS_PENDING_TRANSFER_AMOUNT
-        elseif kind == VOID and amount ~= held then
-          result = PENDING_TRANSFER_HAS_DIFFERENT_AMOUNT
-        elseif resolved[pending_id] then
-          result = resolved[pending_id] == POST and PENDING_TRANSFER_ALREADY_POSTED or PENDING_TRANSFER_ALREADY_VOIDED
-        else
-          local debit, credit = sub(hold, 3, 19), sub(hold, 20, 36)
-          d, c = slot_of[debit], slot_of[credit]
-          local freed = struct_unpack(">I8", held)
-          local posted = kind == POST and size or 0
-          local debits, credits = 5 * d - 3, 5 * c - 1
-          local debited, credited = sums[debits] + posted, sums[credits] + posted
-          if freed < P53 and debited < P53 and credited < P53 then
-            sums[debits - 1], sums[credits - 1] = sums[debits - 1] - freed, sums[credits - 1] - freed
-            sums[debits], sums[credits] = debited, credited
-          else
-            exact_resolve(sums, wide, d, c, held, kind == POST and amount)
-          end
-          value = BYTE[low] .. KIND[kind] .. debit .. credit .. amount .. order .. INDEX[i] .. pending_id
-          dirty[d], dirty[c] = true, true
-          resolved[pending_id] = kind
-          resolved_count = resolved_count + 1
-          out[o + 1], out[o + 2] = "p" .. pending_id, KIND[kind]
-          o = o + 2
+        result = refuse_end(batch, hold, pending_id, kind, amount)
+        if not result then
+          local moved = end_pending(batch, hold, pending_id, kind, amount, size)
+          value = BYTE[low] .. KIND[kind] .. moved .. order .. INDEX[i] .. pending_id
         end
       end
     else
-      return malformed("a kind")
+      return nil, "a kind"
     end
     if result then
       f = f + 1
       failures[f] = struct_pack(">I2I2", i - 1, result)
-      if TRANSIENT[result] then
-        value = BYTE[low] .. "F"
-        failed = failed + 1
-      end
-    else
-      transfers = transfers + 1
+      if TRANSIENT[result] then value = BYTE[low] .. "F" end
     end
     if value then
       page[low] = value
@@ -543,85 +567,109 @@ local function create_batch(key, request)
       else
         page.fresh = { page.text or "\0", value }
       end
-      changed = true
+      batch.changed = true
     end
   end
-
-  -- Write.
-  if changed then
-    o = put_pages(out, o, pages, n == 1)
-    o = put_accounts(out, o, names, sums, wide, dirty, a)
-    out[o + 1], out[o + 2] = "m", struct_pack(COUNTS, batches + 1, transfers, account_count, resolved_count, failed)
-    write(key, out, o + 2)
-  end
+  batch.transfers = batch.transfers + batch.n - f
   return concat(failures)
 end
 
-local function open_the_page(page, id)
-  if not page then return sub(id, 1, 15), "\1" end
+local function create_batch(key, request)
+  local batch, fault = parse_batch(request)
+  if not batch then return malformed(fault) end
+  read_batch(key, batch)
+  local failures
+  failures, fault = decide(batch)
+  if not failures then return malformed(fault) end
+  if batch.changed then
+    local out = batch.out
+    local o = put_pages(out, batch.o, batch.pages, batch.n == 1)
+    o = put_accounts(out, o, batch.names, batch.sums, batch.wide, batch.dirty, batch.a)
+    out[o + 1], out[o + 2] = "m", struct_pack(COUNTS, batch.calls + 1, batch.transfers)
+    write(key, out, o + 2)
+  end
+  return failures
 end
 
--- One transfer, as 'one' request: the usual case in two calls; all else as a batch of one.
-local ORDER_ONE = "\0\1"
+-- What marks that a page's ids are looked up one by one, once in 256 rising ids.
+local function mark_page(page, name)
+  if not page then return name, "\1" end
+end
+
+-- A plain or pending transfer that came alone, in the usual case: new, with both accounts there, all sums below 2^53.
+-- Nil for any other, with nothing written.
+local function move_one(key, request)
+  local _, id, kind, debit, credit, size = struct_unpack(">Bc16Bc17c17I8", request)
+  if size >= P53 or debit == credit then return end
+  local page = sub(request, 2, 16)
+  local r = call("HMGET", key, id, debit, credit, "m", page)
+  local D, C, m, marked = r[2], r[3], r[4], r[5]
+  if r[1] or not D or not C or not m or (marked and marked ~= "\1") then return end
+  if #D ~= ACCOUNT_BYTES or #C ~= ACCOUNT_BYTES then return end
+  local dp, dq, cp, cq, limit = struct_unpack(">I8I8I8I8B", D)
+  local ep, eq, fp, fq, other = struct_unpack(">I8I8I8I8B", C)
+  local debited = dp + dq + size
+  if debited >= P53 or fp + fq + size >= P53 or cp + cq >= P53 or ep + eq >= P53 then return end
+  if limit ~= 0 and debited > cq then return end
+  if kind == PLAIN then dq, fq = dq + size, fq + size else dp, fp = dp + size, fp + size end
+  local calls, transfers = struct_unpack(COUNTS, m)
+  -- The end of the request is the record's beginning.
+  call("HSET", key,
+    id, sub(request, 17) .. struct_pack(">I6I2", calls + 1, 1),
+    debit, struct_pack(">I8I8I8I8B", dp, dq, cp, cq, limit),
+    credit, struct_pack(">I8I8I8I8B", ep, eq, fp, fq, other),
+    "m", struct_pack(COUNTS, calls + 1, transfers + 1),
+    mark_page(marked, page))
+  return ""
+end
+
+-- The same for a post or void, of a hold that came alone too.
+local function end_one(key, request)
+  local _, id, kind, pending_id, size = struct_unpack(">Bc16Bc16I8", request)
+  local page = sub(request, 2, 16)
+  local r = call("HMGET", key, id, page, pending_id, "p" .. pending_id, "m")
+  local marked, hold, m = r[2], r[3], r[5]
+  if r[1] or (marked and marked ~= "\1") or not hold or r[4] or not m or id == pending_id then return end
+  if #hold ~= 52 or byte(hold, 2) ~= PENDING then return end
+  local _, _, debit, credit, held = struct_unpack(">BBc17c17I8", hold)
+  if kind == VOID and size == 0 then size = held end
+  if held >= P53 or size > held or (kind == VOID and size ~= held) then return end
+  local accounts = call("HMGET", key, debit, credit)
+  local dp, dq, cp, cq, limit = struct_unpack(">I8I8I8I8B", accounts[1])
+  local ep, eq, fp, fq, other = struct_unpack(">I8I8I8I8B", accounts[2])
+  if dp + dq + size >= P53 or fp + fq + size >= P53 or cp + cq >= P53 or ep + eq >= P53 then return end
+  local posted = kind == POST and size or 0
+  local calls, transfers = struct_unpack(COUNTS, m)
+  call("HSET", key,
+    id, sub(request, 17, 18) .. sub(hold, 3, 36) .. struct_pack(">I8I6I2", size, calls + 1, 1) .. pending_id,
+    "p" .. pending_id, KIND[kind],
+    debit, struct_pack(">I8I8I8I8B", dp - held, dq + posted, cp, cq, limit),
+    credit, struct_pack(">I8I8I8I8B", ep, eq, fp - held, fq + posted, other),
+    "m", struct_pack(COUNTS, calls + 1, transfers + 1),
+    mark_page(marked, page))
+  return ""
+end
+
+-- A single transfer as a batch of one.
+local function as_batch(request, ends)
+  local id, kind, amount = sub(request, 2, 17), sub(request, 18, 18), sub(request, -8)
+  if ends then
+    return struct_pack(">BI2I2I2", 1, 1, 0, 1) .. id .. sub(request, 19, 34) .. kind .. "\0\1\0\0" .. amount
+  end
+  local debit, credit = sub(request, 19, 35), sub(request, 36, 52)
+  if debit == credit then
+    return struct_pack(">BI2I2I2", 1, 1, 1, 0) .. id .. debit .. kind .. "\0\1\0\1" .. amount
+  end
+  return struct_pack(">BI2I2I2", 1, 1, 2, 0) .. id .. debit .. credit .. kind .. "\0\1\0\2" .. amount
+end
+
 local function create_one(key, request)
-  local kind = byte(request, 2)
+  local kind = byte(request, 18)
   if #request == 60 and kind <= PENDING then
-    local _, _, id, debit, credit, size = struct_unpack(">BBc16c17c17I8", request)
-    if size < P53 and debit ~= credit then
-      local r = call("HMGET", key, id, debit, credit, "m", sub(id, 1, 15))
-      local D, C = r[2], r[3]
-      if not r[1] and D and C and r[4] and (not r[5] or r[5] == "\1") and #D == ACCOUNT_BYTES and #C == ACCOUNT_BYTES then
-        local dp, dq, cp, cq, limit = struct_unpack(">I8I8I8I8B", D)
-        local ep, eq, fp, fq, other = struct_unpack(">I8I8I8I8B", C)
-        if dp + dq + size < P53 and fp + fq + size < P53 and cp + cq < P53 and ep + eq < P53
-          and (limit == 0 or dp + dq + size <= cq) then
-          if kind == PLAIN then dq, fq = dq + size, fq + size else dp, fp = dp + size, fp + size end
-          local batches, transfers, account_count, resolved_count, failed = struct_unpack(COUNTS, r[4])
-          -- The last pair makes the page, once in 256 rising ids.
-          call("HSET", key,
-            id, sub(id, 16) .. KIND[kind] .. sub(request, 19, 60) .. struct_pack(">I6", batches + 1) .. ORDER_ONE,
-            debit, struct_pack(">I8I8I8I8B", dp, dq, cp, cq, limit),
-            credit, struct_pack(">I8I8I8I8B", ep, eq, fp, fq, other),
-            "m", struct_pack(COUNTS, batches + 1, transfers + 1, account_count, resolved_count, failed),
-            open_the_page(r[5], id))
-          return ""
-        end
-      end
-    end
-    if debit == credit then
-      return create_batch(key, struct_pack(">BI2I2I2", 1, 1, 1, 0) .. id .. debit .. KIND[kind] .. "\0\1\0\1" .. sub(request, 53))
-    end
-    return create_batch(key, struct_pack(">BI2I2I2", 1, 1, 2, 0) .. id .. debit .. credit .. KIND[kind] .. "\0\1\0\2" .. sub(request, 53))
-  elseif #request == 42 and kind >= POST and kind <= VOID then
-    local _, _, id, pending_id, size = struct_unpack(">BBc16c16I8", request)
-    local page = sub(id, 1, 15)
-    local r = call("HMGET", key, id, page, pending_id, "p" .. pending_id, "m")
-    local hold = r[3]
-    -- A hold that came alone too; of a batch's page it takes the long way.
-    if not r[1] and (not r[2] or r[2] == "\1") and hold and #hold == 52 and byte(hold, 2) == PENDING and not r[4] and r[5]
-      and id ~= pending_id then
-      local _, _, debit, credit, held = struct_unpack(">BBc17c17I8", hold)
-      if kind == VOID and size == 0 then size = held end
-      if held < P53 and (size == held or kind == POST and size < held) then
-        local values = call("HMGET", key, debit, credit)
-        local D, C = values[1], values[2]
-        local dp, dq, cp, cq, limit = struct_unpack(">I8I8I8I8B", D)
-        local ep, eq, fp, fq, other = struct_unpack(">I8I8I8I8B", C)
-        if dp + dq + size < P53 and fp + fq + size < P53 and cp + cq < P53 and ep + eq < P53 then
-          local posted = kind == POST and size or 0
-          local batches, transfers, account_count, resolved_count, failed = struct_unpack(COUNTS, r[5])
-          call("HSET", key,
-            id, sub(id, 16) .. KIND[kind] .. sub(hold, 3, 36) .. struct_pack(">I8I6", size, batches + 1) .. ORDER_ONE .. pending_id,
-            "p" .. pending_id, KIND[kind],
-            debit, struct_pack(">I8I8I8I8B", dp - held, dq + posted, cp, cq, limit),
-            credit, struct_pack(">I8I8I8I8B", ep, eq, fp - held, fq + posted, other),
-            "m", struct_pack(COUNTS, batches + 1, transfers + 1, account_count, resolved_count + 1, failed),
-            open_the_page(r[2], id))
-          return ""
-        end
-      end
-    end
-    return create_batch(key, struct_pack(">BI2I2I2", 1, 1, 0, 1) .. sub(request, 3, 34) .. KIND[kind] .. "\0\1\0\0" .. sub(request, 35))
+    return move_one(key, request) or create_batch(key, as_batch(request, false))
+  end
+  if #request == 42 and kind >= POST and kind <= VOID then
+    return end_one(key, request) or create_batch(key, as_batch(request, true))
   end
   return malformed("its length")
 end
@@ -631,7 +679,7 @@ local function create_transfers(keys, args)
   local request = args[1]
   if #keys ~= 1 or #args ~= 1 or request == "" then return malformed("one key, one argument") end
   local tag = byte(request)
-  if tag == 2 and #request > 2 then return create_one(keys[1], request) end
+  if tag == 2 then return create_one(keys[1], request) end
   if tag == 1 then return create_batch(keys[1], request) end
   return malformed("its tag")
 end
@@ -648,7 +696,7 @@ local function create_accounts(keys, args)
   end
   local stored, fresh, out, o, failures = {}, {}, {}, 0, {}
   read(key, names, n, stored)
-  local batches, transfers, account_count, resolved, failed = counts(call("HGET", key, "m"))
+  local calls, transfers = counts(call("HGET", key, "m"))
   for i = 1, n do
     local limit = sub(request, i * 18, i * 18)
     local value = stored[i] or fresh[names[i]]
@@ -663,7 +711,7 @@ local function create_accounts(keys, args)
     end
   end
   if o > 0 then
-    out[o + 1], out[o + 2] = "m", struct_pack(COUNTS, batches, transfers, account_count + o / 2, resolved, failed) .. LONG
+    out[o + 1], out[o + 2] = "m", struct_pack(COUNTS, calls, transfers) .. LONG
     write(key, out, o + 2)
   end
   return concat(failures)
@@ -688,7 +736,7 @@ local function look_up_transfers(keys, args)
   read_pages(keys[1], pages, { ids })
   for i = 1, n do
     local record = pages[ids[2 * i - 1]][ids[2 * i]]
-    values[i] = record and byte(record, 2) ~= 70 and sub(record, 2) or false
+    values[i] = record and byte(record, 2) ~= FAILED and sub(record, 2) or false
   end
   return values
 end
@@ -699,8 +747,11 @@ local function count_transfers(keys)
   return transfers
 end
 
-redis.register_function("ledger_bench_create_accounts", create_accounts)
-redis.register_function("ledger_bench_create_transfers", create_transfers)
-redis.register_function { function_name = "ledger_bench_look_up_accounts", callback = look_up_accounts, flags = { "no-writes" } }
-redis.register_function { function_name = "ledger_bench_look_up_transfers", callback = look_up_transfers, flags = { "no-writes" } }
-redis.register_function { function_name = "ledger_bench_count_transfers", callback = count_transfers, flags = { "no-writes" } }
+local function register(name, callback, flags)
+  redis.register_function { function_name = "ledger_bench_" .. name, callback = callback, flags = flags }
+end
+register("create_accounts", create_accounts, {})
+register("create_transfers", create_transfers, {})
+register("look_up_accounts", look_up_accounts, { "no-writes" })
+register("look_up_transfers", look_up_transfers, { "no-writes" })
+register("count_transfers", count_transfers, { "no-writes" })

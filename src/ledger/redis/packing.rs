@@ -189,8 +189,9 @@ fn place(number: usize) -> u16 {
 fn create_one(transfer: &Transfer, request: &mut Vec<u8>) {
     let ends_pending = transfer.kind.ends_pending();
     Function::CreateTransfers.write_head(if ends_pending { 42 } else { 60 }, request);
-    request.extend_from_slice(&[SINGLE, transfer.kind.code()]);
+    request.push(SINGLE);
     request.extend_from_slice(&transfer.id.to_be_bytes());
+    request.push(transfer.kind.code());
     if ends_pending {
         request.extend_from_slice(&transfer.pending_id.to_be_bytes());
     } else {
@@ -302,12 +303,12 @@ mod tests {
     fn single_transfers() {
         let id = 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10;
         let held = Transfer { kind: Kind::Pending, ..plain(id, 1, u128::MAX - 1, AMOUNT_MAX) };
-        let expected = "02 01 0102030405060708090a0b0c0d0e0f10 61 00000000000000000000000000000001
+        let expected = "02 0102030405060708090a0b0c0d0e0f10 01 61 00000000000000000000000000000001
             61 fffffffffffffffffffffffffffffffe 7fffffffffffffff";
         assert_eq!(packed(&[held]), command("ledger_bench_create_transfers", 60, expected));
 
         let posted = Transfer { id: 0x21, kind: Kind::Post, amount: 0x1234, pending_id: id, ..held };
-        let expected = "02 02 00000000000000000000000000000021 0102030405060708090a0b0c0d0e0f10
+        let expected = "02 00000000000000000000000000000021 02 0102030405060708090a0b0c0d0e0f10
             0000000000001234";
         assert_eq!(packed(&[posted]), command("ledger_bench_create_transfers", 42, expected));
     }
