@@ -153,7 +153,9 @@ impl Server for Postgres {
     }
 
     fn ledger_client(&mut self, meter: Meter) -> Result<Box<dyn Ledger>> {
-        let connection = self.config.connect(NoTls).context("one more connection")?;
+        let mut connection = self.config.connect(NoTls).context("one more connection")?;
+        // A CALL would be planned anew each time.
+        connection.batch_execute("SET plan_cache_mode = force_generic_plan")?;
         Ok(Box::new(ledger::Client::new(connection, meter)?))
     }
 

@@ -23,6 +23,11 @@ const SCHEMA: &str = include_str!("ledger.sql");
 
 /// One transfer, as scalars. The answer is that of [`TRANSFER`].
 const TRANSFER_ONE: &str = "SELECT ledger_bench.ledger_one($1, $2, $3, $4, $5, $6)";
+/// The same where others want the same accounts: their rows are free again before the disk is
+/// waited for. Durable before the reply; others may read a balance before it is on disk.
+const TRANSFER_ONE_EARLY: &str = "CALL ledger_bench.ledger_one_early($1, $2, $3, $4, $5, $6, NULL)";
+/// How many requests go that way after one that had to wait for its accounts.
+const EARLY_REQUESTS: u32 = 16;
 /// Several, as arrays. The answer: pairs of index and outcome, and those below.
 const TRANSFER: &str = "SELECT ledger_bench.ledger_transfer($1, $2, $3, $4, $5, $6)";
 /// The place of the retries among the pairs.
@@ -122,6 +127,9 @@ fn bigint(transfer: &Transfer) -> Result<i64> {
 pub struct Client {
     connection: Connection,
     transfer_one: Statement,
+    transfer_one_early: Statement,
+    /// Requests of one transfer that are still to go the early way.
+    early_left: u32,
     transfer: Statement,
     create_accounts: Statement,
     accounts: Statement,
@@ -140,6 +148,8 @@ impl Client {
         let mut prepare = |sql| connection.prepare(sql).context("preparing a statement");
         Ok(Self {
             transfer_one: prepare(TRANSFER_ONE)?,
+            transfer_one_early: prepare(TRANSFER_ONE_EARLY)?,
+            early_left: 0,
             transfer: prepare(TRANSFER)?,
             create_accounts: prepare(CREATE_ACCOUNTS)?,
             accounts: prepare(ACCOUNTS)?,
@@ -185,11 +195,16 @@ impl Ledger for Client {
 
     fn receive(&mut self) -> Result<Vec<Refusal>> {
         let request = self.in_flight.take().context("nothing is in flight")?;
-        let statement = if request.count == 1 { &self.transfer_one } else { &self.transfer };
+        let statement = match (request.count, self.early_left) {
+            (1, 0) => &self.transfer_one,
+            (1, _) => &self.transfer_one_early,
+            _ => &self.transfer,
+        };
         let row = self.connection.query_one(statement, &request.parameters())?;
         let answer: Option<Vec<i32>> = row.try_get(0)?;
-        let (refusals, retries) = read_answer(&answer.unwrap_or_default(), request.count)?;
+        let Answer { refusals, retries, waited } = read_answer(&answer.unwrap_or_default(), request.count)?;
         self.retries += retries;
+        self.early_left = if waited { EARLY_REQUESTS } else { self.early_left.saturating_sub(1) };
         self.spent.push(request);
         Ok(refusals)
     }
@@ -222,23 +237,32 @@ fn array<T, V>(items: &[T], value: impl Fn(&T) -> V) -> Vec<V> {
     items.iter().map(value).collect()
 }
 
-/// What was refused of `count` transfers, and how often the server began anew.
-fn read_answer(answer: &[i32], count: usize) -> Result<(Vec<Refusal>, u64)> {
+/// What became of a request.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Answer {
+    refusals: Vec<Refusal>,
+    /// How often the server began anew.
+    retries: u64,
+    /// Others held the same accounts.
+    waited: bool,
+}
+
+/// Reads the answer to a request of `count` transfers.
+fn read_answer(answer: &[i32], count: usize) -> Result<Answer> {
     let (pairs, rest) = answer.as_chunks::<2>();
     anyhow::ensure!(rest.is_empty(), "an answer of {} numbers, not of pairs", answer.len());
-    let mut refusals = Vec::with_capacity(pairs.len());
-    let mut retries = 0;
+    let mut read = Answer::default();
     for &[index, code] in pairs {
         match index {
-            RETRIES => retries += u64::try_from(code).context("retries below 0")?,
-            WAITED => {}
+            RETRIES => read.retries += u64::try_from(code).context("retries below 0")?,
+            WAITED => read.waited = true,
             _ => {
                 let refusal = refusal(index, code, count);
-                refusals.push(refusal.with_context(|| format!("{index} refused as {code}"))?);
+                read.refusals.push(refusal.with_context(|| format!("{index} refused as {code}"))?);
             }
         }
     }
-    Ok((refusals, retries))
+    Ok(read)
 }
 
 fn refusal(index: i32, code: i32, count: usize) -> Result<Refusal> {
@@ -284,10 +308,12 @@ mod tests {
     #[test]
     fn answers_are_pairs_of_index_and_outcome() {
         let exists = Refusal { index: 2, outcome: Outcome::Exists };
-        assert_eq!(read_answer(&[], 3).expect("all is well"), (vec![], 0));
-        assert_eq!(read_answer(&[2, 46], 3).expect("one"), (vec![exists], 0));
-        assert_eq!(read_answer(&[2, 46, -1, 7], 3).expect("one, after retries"), (vec![exists], 7));
-        assert_eq!(read_answer(&[-2, 1], 1).expect("all is well"), (vec![], 0));
+        let read = |answer: &[i32]| read_answer(answer, 3).expect("an answer");
+        let one = || vec![exists];
+        assert_eq!(read(&[]), Answer::default());
+        assert_eq!(read(&[2, 46]), Answer { refusals: one(), ..Answer::default() });
+        assert_eq!(read(&[2, 46, -1, 7]), Answer { refusals: one(), retries: 7, waited: false });
+        assert_eq!(read(&[-2, 1]), Answer { waited: true, ..Answer::default() });
         let wrong: [&[i32]; 6] = [&[2], &[3, 46], &[-3, 46], &[2, 0], &[2, 999], &[-1, -1]];
         for answer in wrong {
             assert!(read_answer(answer, 3).is_err(), "{answer:?}");
