@@ -42,6 +42,6 @@ pub fn ping(args: &PingArgs) -> Result<Outcome> {
 /// Connects on a thread of its own: a server that accepts and stays silent blocks it for ever.
 /// `None`: it was silent. A driver's own deadline comes first: it says more.
 fn try_once(system: System, timeout: Duration) -> Option<Result<()>> {
-    let connect = move || ledger::connect(system, timeout - timeout / 10).map(drop);
+    let connect = move || ledger::connect(system, timeout * 9 / 10).map(drop);
     watchdog::supervise(&Board::new(0), timeout, connect)
 }
