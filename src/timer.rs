@@ -65,11 +65,15 @@ impl Budget {
 /// What is timed: ops, each built, begun and ended.
 pub trait Op {
     /// Whether [`prepare`](Self::prepare) does anything: the clock is then read once more, after it.
-    const IS_PREPARED: bool;
+    const IS_PREPARED: bool = false;
     /// Builds the next op.
-    fn prepare(&mut self) -> Result<()>;
+    fn prepare(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Begins the op that was prepared first. One that blocks may leave all of it to the end.
-    fn begin(&mut self) -> Result<()>;
+    fn begin(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Waits for the end of the op that was begun first.
     fn end(&mut self) -> Result<()>;
 }
@@ -297,7 +301,6 @@ mod tests {
     }
 
     impl Op for Plain {
-        const IS_PREPARED: bool = false;
         fn prepare(&mut self) -> Result<()> {
             unreachable!("it is not prepared")
         }
@@ -422,13 +425,6 @@ mod tests {
     struct Stopping<'a>(&'a AtomicBool);
 
     impl Op for Stopping<'_> {
-        const IS_PREPARED: bool = false;
-        fn prepare(&mut self) -> Result<()> {
-            Ok(())
-        }
-        fn begin(&mut self) -> Result<()> {
-            Ok(())
-        }
         fn end(&mut self) -> Result<()> {
             self.0.store(true, Ordering::Relaxed);
             Ok(())

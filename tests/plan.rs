@@ -47,11 +47,10 @@ fn a_row_s_figures_fit_together() {
     for row in rows {
         assert_eq!(row.ops, Some(ops));
         let (requests, transfers) = match (row.suite.as_str(), row.benchmark.as_str()) {
-            ("seed", "basic") => (2, 1),
+            ("seed", "basic") | ("ledger", "two_phase") => (2, 1),
             ("seed", "basic_batch") => (2, 20),
             ("seed", "two_phase") => (5, 1),
             ("seed", "basic_parallel") | ("ledger", "single" | "parallel") => (1, 1),
-            ("ledger", "two_phase") => (2, 1),
             ("ledger", "batch") => (1, 20),
             other => panic!("{other:?}"),
         };

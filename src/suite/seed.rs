@@ -94,16 +94,6 @@ impl Client {
 
 /// All of an op is between its begin and its end: the predecessor builds its requests there.
 impl Op for Client {
-    const IS_PREPARED: bool = false;
-
-    fn prepare(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn begin(&mut self) -> Result<()> {
-        Ok(())
-    }
-
     #[inline]
     fn end(&mut self) -> Result<()> {
         match self.benchmark {
