@@ -3,9 +3,12 @@
 //!
 //! It names no database and no benchmark: it drives anything that is [`Work`].
 
-use std::sync::{
-    Barrier,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    panic::{self, AssertUnwindSafe},
+    sync::{
+        Barrier,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use anyhow::{Context, Result};
@@ -101,13 +104,13 @@ fn drive<W: Work>(client: usize, work: &mut W, shared: &Shared) -> ClientRun {
     let share = shared.load.budget.share(client, shared.clients);
     let fail_all = || shared.stop.store(true, Ordering::Relaxed);
 
-    let hello = work.hello().context("first request");
+    let hello = caught(|| work.hello()).and_then(|hello| hello).context("first request");
     if hello.is_err() {
         fail_all();
     }
     shared.barrier.wait();
     let timer = Timer { clock: &shared.clock, pace: shared.pace, stop: &shared.stop };
-    let mut warm_up = timer.warm_up(shared.load.warmup_ns, work);
+    let mut warm_up = caught(|| timer.warm_up(shared.load.warmup_ns, work)).unwrap_or_else(Span::failed);
     warm_up.failure = hello.err().or(warm_up.failure.map(|error| error.context("warm-up")));
     let (mut latencies_ns, no_room) = match timer::reserve(share, &warm_up) {
         Ok(room) => (room, None),
@@ -119,13 +122,22 @@ fn drive<W: Work>(client: usize, work: &mut W, shared: &Shared) -> ClientRun {
     }
     shared.barrier.wait();
     let requests_before = work.requests();
-    let mut span = timer.measure(share, &mut latencies_ns, work);
+    let mut span = caught(|| timer.measure(share, &mut latencies_ns, work)).unwrap_or_else(Span::failed);
     if span.failure.is_some() {
         fail_all();
     }
     let requests = work.requests() - requests_before;
     span.failure = warm_up.failure.or(span.failure);
     ClientRun { warmup_ops: warm_up.ops, latencies_ns, span, requests, share }
+}
+
+/// A client that panics fails as any other: the others wait for it at the barrier.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T> {
+    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
+        anyhow::anyhow!("a fault of this program: {text}")
+    })
 }
 
 fn merge(runs: Vec<ClientRun>) -> Sample {
@@ -238,6 +250,34 @@ mod tests {
         assert_eq!(sample.failure.expect("it failed").0, 2);
         assert_eq!(clients[1].ops, 0);
         assert!(clients[0].ops < 1 << 26, "its room was filled to the end");
+    }
+
+    #[test]
+    fn a_client_that_panics_fails_and_the_others_end() {
+        struct Panicking(bool);
+        impl Op for Panicking {
+            fn end(&mut self) -> Result<()> {
+                assert!(!self.0, "no {}", "way");
+                Ok(())
+            }
+        }
+        impl Work for Panicking {
+            fn hello(&mut self) -> Result<()> {
+                Ok(())
+            }
+            fn requests(&self) -> u64 {
+                0
+            }
+        }
+        for warmup_ns in [0, 1] {
+            let load = Load { warmup_ns, budget: Budget { time_ns: Some(u64::MAX), ops: None } };
+            let (sample, _) = run(vec![Panicking(false), Panicking(true)], 1, load);
+            let (client, error) = sample.failure.expect("it failed");
+            assert_eq!(
+                (client, error.root_cause().to_string()),
+                (2, "a fault of this program: no way".into())
+            );
+        }
     }
 
     #[test]

@@ -113,6 +113,12 @@ pub struct Span {
 }
 
 impl Span {
+    /// One in which nothing was done.
+    #[must_use]
+    pub fn failed(failure: anyhow::Error) -> Self {
+        Self { start_ns: 0, end_ns: 0, paused_ns: 0, ops: 0, failure: Some(failure) }
+    }
+
     /// Its length, less the pauses.
     #[must_use]
     pub fn elapsed_ns(&self) -> u64 {

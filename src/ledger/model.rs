@@ -1,6 +1,10 @@
 //! The words of the ledger suite: accounts, transfers, and what becomes of a transfer. TigerBeetle's
 //! model, without what none of the benchmarks uses (user data, timeouts, several ledgers).
 
+use anyhow::Result;
+
+use crate::error::bad_input;
+
 /// The largest amount that all systems can hold: a signed 64-bit integer's.
 pub const AMOUNT_MAX: u64 = i64::MAX as u64;
 
@@ -54,6 +58,17 @@ pub struct Transfer {
     pub amount: u64,
     /// What is posted or voided; 0 for the other kinds.
     pub pending_id: u128,
+}
+
+/// Refuses what not every system can hold.
+pub fn ensure_amounts(transfers: &[Transfer]) -> Result<()> {
+    let too_large = transfers.iter().find(|transfer| transfer.amount > AMOUNT_MAX);
+    too_large.map_or(Ok(()), |transfer| {
+        Err(bad_input(format!(
+            "an amount of {}: {AMOUNT_MAX} (2^63 - 1) is the most that PostgreSQL's bigint holds, so for all",
+            transfer.amount
+        )))
+    })
 }
 
 /// A transfer as a ledger gives it back.
@@ -153,5 +168,18 @@ impl Outcome {
                 | Self::PendingTransferNotFound
                 | Self::ExceedsCredits
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_that_not_all_hold_are_refused_with_the_reason() {
+        let with = |amount| [Transfer::default(), Transfer { amount, ..Transfer::default() }];
+        ensure_amounts(&with(AMOUNT_MAX)).expect("all hold it");
+        let told = ensure_amounts(&with(AMOUNT_MAX + 1)).expect_err("too large").to_string();
+        assert!(told.starts_with("an amount of 9223372036854775808: ") && told.contains("bigint"), "{told}");
     }
 }

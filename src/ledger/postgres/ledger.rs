@@ -13,7 +13,7 @@ use super::wire::{Id, Parameter};
 use crate::{
     ledger::{
         Account, Durability, EVENTS_MAX, Ledger,
-        model::{Kind, NewAccount, Outcome, Refusal, Stored, Transfer},
+        model::{Kind, NewAccount, Outcome, Refusal, Stored, Transfer, ensure_amounts},
     },
     meter::Meter,
 };
@@ -179,6 +179,7 @@ impl Ledger for Client {
     }
 
     fn prepare(&mut self, transfers: &[Transfer]) -> Result<()> {
+        ensure_amounts(transfers)?;
         let mut request = self.spent.pop().unwrap_or_else(Request::new);
         request.encode(transfers)?;
         self.prepared.push_back(request);

@@ -1,6 +1,6 @@
 //! The ledger suite's requests to TigerBeetle: its own model, so nothing is translated but names.
 
-use std::{collections::VecDeque, pin::Pin, sync::Arc};
+use std::{collections::VecDeque, pin::Pin, sync::Arc, task::Poll};
 
 use anyhow::{Context, Result};
 use tigerbeetle_unofficial::{
@@ -11,12 +11,19 @@ use super::{CODE, LEDGER, Waiter, seed::sums};
 use crate::{
     ledger::{
         Account, Ledger,
-        model::{Kind, NewAccount, Outcome, Refusal, Stored, Transfer},
+        model::{Kind, NewAccount, Outcome, Refusal, Stored, Transfer, ensure_amounts},
     },
     meter::Meter,
 };
 
 type Reply = Result<(), CreateTransfersError>;
+
+/// A request that was sent.
+enum InFlight {
+    Waiting(Pin<Box<dyn Future<Output = Reply> + Send>>),
+    /// Its reply came while it was being sent: the client's thread is not ours.
+    Answered(Reply),
+}
 
 /// One caller of the shared client. What waits for the client's one request in flight coalesces
 /// into the next, also of other callers.
@@ -24,7 +31,7 @@ pub struct Client {
     shared: Arc<tb::Client>,
     waiter: Waiter,
     prepared: VecDeque<Vec<tb::Transfer>>,
-    in_flight: VecDeque<Pin<Box<dyn Future<Output = Reply> + Send>>>,
+    in_flight: VecDeque<InFlight>,
     meter: Meter,
 }
 
@@ -46,6 +53,7 @@ impl Ledger for Client {
     }
 
     fn prepare(&mut self, transfers: &[Transfer]) -> Result<()> {
+        ensure_amounts(transfers)?;
         self.prepared.push_back(transfers.iter().map(request).collect());
         Ok(())
     }
@@ -57,15 +65,19 @@ impl Ledger for Client {
         let mut reply: Pin<Box<dyn Future<Output = Reply> + Send>> =
             Box::pin(async move { client.create_transfers(request).await });
         // The first poll hands the request to the client's thread.
-        let sent = self.waiter.poll(reply.as_mut());
-        assert!(sent.is_pending(), "no reply can be there before its request");
-        self.in_flight.push_back(reply);
+        self.in_flight.push_back(match self.waiter.poll(reply.as_mut()) {
+            Poll::Pending => InFlight::Waiting(reply),
+            Poll::Ready(reply) => InFlight::Answered(reply),
+        });
         Ok(())
     }
 
     fn receive(&mut self) -> Result<Vec<Refusal>> {
-        let reply = self.in_flight.pop_front().context("nothing is in flight")?;
-        match self.waiter.wait(reply)? {
+        let reply = match self.in_flight.pop_front().context("nothing is in flight")? {
+            InFlight::Waiting(reply) => self.waiter.wait(reply)?,
+            InFlight::Answered(reply) => reply,
+        };
+        match reply {
             Ok(()) => Ok(Vec::new()),
             Err(CreateTransfersError::Api(refusals)) => {
                 let refusals = refusals.as_slice().iter();
