@@ -108,7 +108,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "quotients of the same numbers")]
     fn a_share_is_a_percentage() {
         for (text, expected) in [("10%", 0.1), ("10", 0.1), ("2.5 %", 0.025), ("0%", 0.0), ("10000%", 100.0)]
         {

@@ -182,3 +182,6 @@ fn compare(series: &mut [Series]) {
             .and_then(|tigerbeetle| stats::ratio(&timed[tigerbeetle], &timed[index]));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,9 +33,9 @@ impl Comparison {
         let columns = vec![
             Column::text("system", 0),
             Column::number("old", 0),
-            Column::number("95 % interval", 3),
+            Column::number("old, 95 %", 3),
             Column::number("new", 0),
-            Column::number("95 % interval", 2),
+            Column::number("new, 95 %", 2),
             Column::number("rounds", 4),
             Column::text("new is", 0),
             Column::number("p", 1),
@@ -94,14 +94,14 @@ mod tests {
     #[test]
     fn a_comparison_as_text() {
         let (old, new) = old_and_new();
-        let expected = "";
+        let expected = include_str!("../../tests/snapshots/comparison.txt");
         assert_eq!(text::render(&compare(&old, &new, false).page(), 160), expected);
     }
 
     #[test]
     fn a_comparison_as_markdown() {
         let (old, new) = old_and_new();
-        let expected = "";
+        let expected = include_str!("../../tests/snapshots/comparison.md");
         assert_eq!(markdown::render(&compare(&old, &new, false).page()), expected);
     }
 

@@ -114,8 +114,10 @@ fn without_lonely_fastest(case: &Case) -> Vec<Series> {
 /// What holds for the whole table.
 fn notes(analysis: &Analysis) -> Vec<String> {
     let mut notes = vec![
-        "time/op: wall time over ops of all clients, the median of the rounds; spread: the slowest less the fastest \
-         round over that median."
+        "time/op: wall time over ops of all clients, the median of the rounds.".to_owned(),
+        "spread: the slowest round less the fastest, over the median.".to_owned(),
+        "(from-to): 95 % interval of a ratio, by a bootstrap over the rounds. No difference shown: by the test of \
+         Mann and Whitney, p 0.05 or more."
             .to_owned(),
     ];
     let all = || analysis.cases.iter().flat_map(|case| &case.series);
@@ -126,6 +128,11 @@ fn notes(analysis: &Analysis) -> Vec<String> {
         notes.push(format!(
             "No 95 % interval where fewer than {ROUNDS_MIN} rounds were measured: {whose} lines."
         ));
+    }
+    if all().any(|series| !series.outliers.is_empty()) {
+        notes.push(
+            "outside the fences: over 1.5 interquartile ranges away from the quartiles (Tukey).".into(),
+        );
     }
     if all().any(|series| series.to_fastest.as_ref().is_some_and(|ratio| words::ratio(ratio).ends_with('?')))
     {
@@ -162,13 +169,13 @@ mod tests {
 
     #[test]
     fn a_run_as_text() {
-        let expected = "";
+        let expected = include_str!("../../tests/snapshots/run.txt");
         assert_eq!(text::render(&page(&analyze(&samples::run(), false)), 160), expected);
     }
 
     #[test]
     fn a_run_as_markdown() {
-        let expected = "";
+        let expected = include_str!("../../tests/snapshots/run.md");
         assert_eq!(markdown::render(&page(&analyze(&samples::run(), false))), expected);
     }
 

@@ -127,7 +127,7 @@ mod tests {
             &[101.0, 103.0, 99.0, 110.0, 104.0, 98.0],
             &[102.0, 100.0, 105.0, 97.0, 111.0, 108.0],
             15.0,
-            0.699_134_199_134_199_1,
+            0.699_134_199_134_199,
         );
         assert_test(&[3.0], &[4.0], 0.0, 1.0);
         assert_test(&[3.0], &[4.0, 5.0], 0.0, 0.666_666_666_666_666_6);
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_smallest_p_is_that_of_samples_apart() {
-        for (n1, n2) in [(1, 1), (1, 2), (2, 2), (3, 3), (4, 4), (5, 7), (6, 6), (1, 25)] {
+        for (n1, n2) in [(1_u32, 1_u32), (1, 2), (2, 2), (3, 3), (4, 4), (5, 7), (6, 6), (1, 25)] {
             let second: Vec<f64> = (n1..n1 + n2).map(f64::from).collect();
             let first: Vec<f64> = (0..n1).map(f64::from).collect();
             let test = mann_whitney(&first, &second).expect("both have values");
