@@ -588,7 +588,7 @@ run_tests() {
   find_servers tigerbeetle redis postgres
   prepare_servers "$root/target/servers-test" tigerbeetle redis postgres
   for system in tigerbeetle redis postgres; do start "$system" || exit; done
-  check cargo test --release --locked --features servers --test servers
+  check cargo test --release --locked --features servers --test servers --test ledgers --test drivers
   for system in tigerbeetle redis postgres; do stop "$system"; done
   unset "${address[@]}"
   exec 9>&- # tests/run_sh.sh runs run.sh in this checkout, which then is not ours

@@ -45,7 +45,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Checks the flags and prints the run: its settings, then one line a sample.
-    Plan(PlanArgs),
+    Plan(Box<PlanArgs>),
     /// Measures one sample, given as a line of the plan, and appends its row.
     Run(RunArgs),
     /// Waits until a server answers.
@@ -194,7 +194,7 @@ mod tests {
     fn plan(flags: &str) -> Result<PlanArgs> {
         let words = ["ledger-bench", "plan"].into_iter().chain(flags.split_whitespace());
         match parse_from(words)? {
-            Command::Plan(args) => Ok(args),
+            Command::Plan(args) => Ok(*args),
             other => panic!("{other:?} is no plan"),
         }
     }

@@ -30,10 +30,17 @@ pub fn exit_code(error: &anyhow::Error) -> ExitCode {
     if error.downcast_ref::<BadInput>().is_some() { EXIT_BAD_INPUT.into() } else { EXIT_FAILED.into() }
 }
 
-/// The whole chain as one line.
+/// The whole chain as one line. A cause that the error before it ends with is not said again.
 #[must_use]
 pub fn one_line(error: &anyhow::Error) -> String {
-    format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut told: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let cause = cause.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        if told.last().is_none_or(|before| !before.ends_with(&cause)) {
+            told.push(cause);
+        }
+    }
+    told.join(": ")
 }
 
 /// Prints the error. A closed stderr is no reason to fail differently.
@@ -56,6 +63,12 @@ mod tests {
         let error = Err::<(), _>(bad_input("no")).context("reading the plan").unwrap_err();
         assert_eq!(exit_code(&error), ExitCode::from(2));
         assert_eq!(one_line(&error), "reading the plan: no");
+    }
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let error = anyhow::anyhow!("refused").context("connecting: refused").context("redis");
+        assert_eq!(one_line(&error), "redis: connecting: refused");
     }
 
     #[test]

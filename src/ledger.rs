@@ -167,6 +167,11 @@ pub trait Server: Send {
     fn seed_client(&mut self, meter: Meter) -> Result<Box<dyn SeedLedger>>;
     /// One more client of its own for the ledger suite; it counts each request when it is sent.
     fn ledger_client(&mut self, meter: Meter) -> Result<Box<dyn Ledger>>;
+    /// Has the server do at once what it would do sooner or later about the funded accounts of the
+    /// ledger suite. Off the clock.
+    fn settle(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// What the server says of itself.
     fn describe(&mut self) -> Result<Description>;
     /// Removes our own data as far as the system can remove any.

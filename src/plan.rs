@@ -144,9 +144,9 @@ pub struct Case {
 /// As errors and progress lines name it, beside the system: what differs from the plainest case.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = format!("{} {}", self.suite, self.benchmark);
+        let mut words = vec![format!("{} {}", self.suite, self.benchmark)];
         if self.suite == Suite::Ledger {
-            text += &format!(" {}", self.durability);
+            words[0] = format!("{} {}", words[0], self.durability);
         }
         let counts = [
             (self.clients, 1, "clients"),
@@ -154,15 +154,12 @@ impl fmt::Display for Case {
             (self.batch, 1, "a batch"),
             (self.accounts, 2, "accounts"),
         ];
-        for (count, usual, what) in counts {
-            if count != usual {
-                text += &format!(", {count} {what}");
-            }
-        }
+        let unusual = counts.iter().filter(|(count, usual, _)| count != usual);
+        words.extend(unusual.map(|(count, _, what)| format!("{count} {what}")));
         if self.skew_pct > 0 {
-            text += &format!(", skew {}.{:02}", self.skew_pct / 100, self.skew_pct % 100);
+            words.push(format!("skew {}.{:02}", self.skew_pct / 100, self.skew_pct % 100));
         }
-        f.pad(&text)
+        f.pad(&words.join(", "))
     }
 }
 

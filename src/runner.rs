@@ -179,13 +179,6 @@ mod tests {
     }
 
     impl Op for Counting {
-        const IS_PREPARED: bool = false;
-        fn prepare(&mut self) -> Result<()> {
-            Ok(())
-        }
-        fn begin(&mut self) -> Result<()> {
-            Ok(())
-        }
         fn end(&mut self) -> Result<()> {
             anyhow::ensure!(self.fails_at != Some(self.ops), "op {} broke", self.ops);
             self.ops += 1;
@@ -303,13 +296,6 @@ mod tests {
     }
 
     impl Op for InStep<'_> {
-        const IS_PREPARED: bool = false;
-        fn prepare(&mut self) -> Result<()> {
-            Ok(())
-        }
-        fn begin(&mut self) -> Result<()> {
-            Ok(())
-        }
         fn end(&mut self) -> Result<()> {
             if self.ops == 0 {
                 self.enter(2);

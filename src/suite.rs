@@ -1,6 +1,6 @@
 //! What one op of each benchmark is, and what it must leave behind.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::{
     ledger::{Account, Data, Server},
@@ -39,10 +39,13 @@ impl Clients {
     }
 
     /// Puts there what the first op needs. Off the clock.
-    pub fn set_up(&mut self) -> Result<()> {
+    pub fn set_up(&mut self, server: &mut dyn Server) -> Result<()> {
         match self {
             Self::Seed(_) => Ok(()),
-            Self::Ledger(clients) => ledger::set_up(clients),
+            Self::Ledger(clients) => {
+                ledger::set_up(clients)?;
+                server.settle().context("settling")
+            }
         }
     }
 

@@ -65,11 +65,15 @@ impl Budget {
 /// What is timed: ops, each built, begun and ended.
 pub trait Op {
     /// Whether [`prepare`](Self::prepare) does anything: the clock is then read once more, after it.
-    const IS_PREPARED: bool;
+    const IS_PREPARED: bool = false;
     /// Builds the next op.
-    fn prepare(&mut self) -> Result<()>;
+    fn prepare(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Begins the op that was prepared first. One that blocks may leave all of it to the end.
-    fn begin(&mut self) -> Result<()>;
+    fn begin(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Waits for the end of the op that was begun first.
     fn end(&mut self) -> Result<()>;
 }
@@ -149,13 +153,13 @@ impl<C: Clock> Timer<'_, C> {
 
     #[inline]
     fn run<O: Op>(&self, limits: Limits, ops: &mut O, mut keep: impl FnMut(u64)) -> Span {
-        let mut begun_ns = VecDeque::with_capacity(self.pace.in_flight);
+        let mut in_flight_since_ns = VecDeque::with_capacity(self.pace.in_flight);
         let start_ns = self.clock.now_ns();
         let mut span = Span { start_ns, end_ns: start_ns, paused_ns: 0, ops: 0, failure: None };
         let mut now_ns = start_ns;
         loop {
-            while begun_ns.len() < self.pace.in_flight
-                && span.ops + (begun_ns.len() as u64) < limits.ops
+            while in_flight_since_ns.len() < self.pace.in_flight
+                && span.ops + (in_flight_since_ns.len() as u64) < limits.ops
                 && now_ns - start_ns - span.paused_ns < limits.time_ns
                 && !self.stop.load(Ordering::Relaxed)
             {
@@ -163,15 +167,15 @@ impl<C: Clock> Timer<'_, C> {
                     span.failure = Some(error);
                     return span;
                 }
-                begun_ns.push_back(now_ns);
+                in_flight_since_ns.push_back(now_ns);
             }
-            let Some(begin_ns) = begun_ns.pop_front() else { return span };
+            let Some(began_at_ns) = in_flight_since_ns.pop_front() else { return span };
             if let Err(error) = ops.end() {
                 span.failure = Some(error);
                 return span;
             }
             now_ns = self.clock.now_ns();
-            keep(now_ns - begin_ns);
+            keep(now_ns - began_at_ns);
             span.end_ns = now_ns;
             span.ops += 1;
         }
@@ -194,6 +198,7 @@ impl<C: Clock> Timer<'_, C> {
 }
 
 /// Whichever is reached first.
+#[derive(Clone, Copy)]
 struct Limits {
     time_ns: u64,
     ops: u64,
@@ -296,7 +301,6 @@ mod tests {
     }
 
     impl Op for Plain {
-        const IS_PREPARED: bool = false;
         fn prepare(&mut self) -> Result<()> {
             unreachable!("it is not prepared")
         }
@@ -421,13 +425,6 @@ mod tests {
     struct Stopping<'a>(&'a AtomicBool);
 
     impl Op for Stopping<'_> {
-        const IS_PREPARED: bool = false;
-        fn prepare(&mut self) -> Result<()> {
-            Ok(())
-        }
-        fn begin(&mut self) -> Result<()> {
-            Ok(())
-        }
         fn end(&mut self) -> Result<()> {
             self.0.store(true, Ordering::Relaxed);
             Ok(())

@@ -7,10 +7,10 @@ use std::{fs, process::Command};
 use common::{Bench, stderr};
 use ledger_bench::{
     measurement::{self, Measurement},
-    plan::SampleSpec,
+    plan::{SampleSpec, Suite},
 };
 
-const SHORT: &str = "--system memory --rounds 2 --warmup 1ms --ops 50";
+const SHORT: &str = "--system memory --rounds 2 --warmup 1ms --ops 50 --clients 3";
 
 fn measured(flags: &str) -> (Bench, Vec<Measurement>) {
     let bench = Bench::new();
@@ -26,32 +26,41 @@ fn measured(flags: &str) -> (Bench, Vec<Measurement>) {
 #[test]
 fn every_case_of_every_round_becomes_a_verified_row() {
     let (_bench, rows) = measured(SHORT);
-    assert_eq!(rows.len(), 8);
+    assert_eq!(rows.len(), 16);
     assert!(rows.iter().all(|row| row.is_verified() && row.ops == Some(50) && row.errors == 0));
     for round in 1..=2 {
         let mut benchmarks: Vec<_> =
             rows.iter().filter(|row| row.round == round).map(|row| row.benchmark.as_str()).collect();
         benchmarks.sort_unstable();
-        assert_eq!(benchmarks, ["basic", "basic_batch", "basic_parallel", "two_phase"]);
+        let (seed, ledger) = (Suite::Seed.benchmarks(), Suite::Ledger.benchmarks());
+        let mut expected: Vec<_> = seed.iter().chain(ledger).map(|benchmark| benchmark.name()).collect();
+        expected.sort_unstable();
+        assert_eq!(benchmarks, expected);
     }
 }
 
 #[test]
 fn a_row_s_figures_fit_together() {
-    let (_bench, rows) = measured(&format!("{SHORT} --clients 3 --batch 20 --host lab-7 --seed 9"));
+    let (_bench, rows) =
+        measured(&format!("{SHORT} --batch 20 --accounts 7 --skew 0.5 --host lab-7 --seed 9"));
     let ops = 50;
     for row in rows {
         assert_eq!(row.ops, Some(ops));
-        let (requests, transfers) = match row.benchmark.as_str() {
-            "basic" | "basic_batch" => (2, if row.benchmark == "basic" { 1 } else { 20 }),
-            "two_phase" => (5, 1),
-            "basic_parallel" => (1, 1),
-            other => panic!("{other}"),
+        let (requests, transfers) = match (row.suite.as_str(), row.benchmark.as_str()) {
+            ("seed", "basic") | ("ledger", "two_phase") => (2, 1),
+            ("seed", "basic_batch") => (2, 20),
+            ("seed", "two_phase") => (5, 1),
+            ("seed", "basic_parallel") | ("ledger", "single" | "parallel") => (1, 1),
+            ("ledger", "batch") => (1, 20),
+            other => panic!("{other:?}"),
         };
+        let (durability, accounts, skew_pct) =
+            if row.suite == "seed" { ("shipped", 2, 0) } else { ("memory", 7, 50) };
+        assert_eq!((row.durability.as_str(), row.accounts, row.skew_pct), (durability, accounts, skew_pct));
         assert_eq!(row.requests, Some(requests * ops));
         assert_eq!(row.transfers, Some(transfers * ops));
-        assert_eq!(row.batch, if row.benchmark == "basic_batch" { 20 } else { 1 });
-        assert_eq!(row.clients, if row.benchmark == "basic_parallel" { 3 } else { 1 });
+        assert_eq!(row.batch, if row.benchmark.ends_with("batch") { 20 } else { 1 });
+        assert_eq!(row.clients, if row.benchmark.ends_with("parallel") { 3 } else { 1 });
         assert_eq!((row.host.as_str(), row.seed), ("lab-7", 9));
 
         let elapsed_ns = row.elapsed_ns.expect("measured");
@@ -77,7 +86,7 @@ fn the_progress_line_and_the_table_show_the_run() {
     let output = bench.sample(&lines[2], &["--since", "0"]).output().expect("it runs");
     let told = stderr(&output);
     assert!(
-        told.starts_with("[3/8] round 1/2  ") && told.contains("/op") && told.contains(" left"),
+        told.starts_with("[ 3/16] round 1/2  ") && told.contains("/op") && told.contains(" left"),
         "{told}"
     );
 
@@ -153,7 +162,7 @@ fn a_plan_s_lines_are_samples() {
     let bench = Bench::new();
     for line in bench.plan("--rounds 3 --time 2s") {
         let spec: SampleSpec = line.parse().expect("a sample");
-        assert_eq!((spec.total, spec.settings.rounds), (36, 3));
+        assert_eq!((spec.total, spec.settings.rounds), (72, 3));
     }
     assert!(!bench.csv().exists(), "planning writes nothing");
 }
@@ -217,8 +226,19 @@ fn a_plan_names_each_system_once() {
 #[test]
 fn a_server_of_one_s_own_takes_as_many_clients_as_it_takes() {
     let bench = Bench::new();
-    let plan =
-        |system| bench.command(&["plan", "--csv", "results.csv", "--system", system, "--clients", "97"]);
+    let plan = |system| {
+        bench.command(&[
+            "plan",
+            "--csv",
+            "results.csv",
+            "--suite",
+            "seed",
+            "--system",
+            system,
+            "--clients",
+            "97",
+        ])
+    };
     let output = plan("postgres").env("DATABASE_URL", "postgresql://db/x").output().expect("it runs");
     assert!(output.status.success(), "{}", stderr(&output));
     let output = plan("redis").env_remove("DATABASE_URL").output().expect("it runs");

@@ -104,6 +104,23 @@ all_three_systems() {
   exits 0 run && rows 3 && [[ $(grep -c . "$scratch/stdout") -ge 3 ]] && nothing_left
 }
 
+# tier SYSTEM DURABILITY SETTING: a verified row says that its server had the setting.
+tier() { grep -q ",ledger,single,$1,$2,.*,yes,.*$3" "$csv"; }
+
+tiers_are_set_and_read_back() {
+  ./run.sh --quick --benchmark single --ops 50 --system redis,postgres --durability fsync,os-cache,memory,shipped \
+    --csv "$csv" --data "$data" >"$scratch/stdout" 2>"$scratch/stderr" &&
+    tier redis fsync 'appendonly=yes, appendfsync=always' && tier redis os-cache 'appendonly=yes, appendfsync=no' &&
+    tier redis memory 'appendonly=no, .*save=,' && tier redis shipped 'appendonly=no, .*save=3600' &&
+    tier postgres fsync ' fsync=on.*shared_buffers=1GB, synchronous_commit=on\|"fsync=on' && tier postgres os-cache 'fsync=off' &&
+    tier postgres memory 'synchronous_commit=off' && tier postgres shipped 'shared_buffers=128MB' && nothing_left
+}
+
+the_cache_is_set() {
+  ./run.sh --quick --benchmark single --ops 5 --system tigerbeetle --csv "$csv" --data "$data" \
+    >"$scratch/stdout" 2>"$scratch/stderr" && tier tigerbeetle fsync 'cache_grid=[0-9]*MiB' && nothing_left
+}
+
 in_a_folder_closed_to_others() {
   mkdir -m 700 "$scratch/closed"
   data=$scratch/closed/data exits 0 run --system postgres && rows 1 && nothing_left
@@ -212,6 +229,8 @@ for port in 3000 5432 6379 17171; do bystander "$port"; done
 within 10 bystanders_unharmed 17171 || exit 1
 
 check 'all three systems, beside servers on their usual ports' all_three_systems
+check 'tiers of durability are set and read back' tiers_are_set_and_read_back
+check "TigerBeetle's cache is set" the_cache_is_set
 if ((EUID == 0)); then
   check 'PostgreSQL in a folder that its user cannot enter' in_a_folder_closed_to_others
   check 'the same without the right to enter it' closed_folder_without_the_right

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::{env, net::TcpListener, process::Stdio};
+use std::{env, net::TcpListener, process::Stdio, sync::Mutex};
 
 use common::{Bench, stderr};
 use ledger_bench::ledger::System;
@@ -15,10 +15,14 @@ const REQUESTS: [(System, [u64; 4]); 3] = [
 ];
 const BENCHMARKS: [&str; 4] = ["basic", "two_phase", "basic_batch", "basic_parallel"];
 
+/// The schema and the keys of the shared databases are one test's at a time.
+static OUR_DATA: Mutex<()> = Mutex::new(());
+
 #[test]
 fn every_system_passes_its_checks_with_the_predecessor_s_requests() {
+    let _turn = OUR_DATA.lock();
     let bench = Bench::new();
-    for line in bench.plan("--rounds 1 --warmup 10ms --ops 40 --batch 5 --clients 4") {
+    for line in bench.plan("--suite seed --rounds 1 --warmup 10ms --ops 40 --batch 5 --clients 4") {
         let output = bench.sample(&line, &[]).output().expect("it runs");
         assert!(output.status.success(), "{line}: {}", stderr(&output));
     }
@@ -36,6 +40,43 @@ fn every_system_passes_its_checks_with_the_predecessor_s_requests() {
             assert!(!row.server_settings.is_empty() && row.replicas == Some(1), "{row:?}");
         }
     }
+}
+
+#[test]
+fn the_ledger_suite_has_one_request_an_op_and_each_row_its_tier() {
+    let _turn = OUR_DATA.lock();
+    let bench = Bench::new();
+    let flags =
+        "--suite ledger --rounds 1 --warmup 10ms --ops 40 --batch 5 --clients 4 --accounts 50 --skew 0.99";
+    // `run.sh test` starts servers as shipped.
+    let [as_shipped, fsync] = [("redis,postgres", "shipped"), ("tigerbeetle", "fsync")]
+        .map(|(system, tier)| bench.plan(&format!("{flags} --system {system} --durability {tier}")));
+    for line in as_shipped.iter().chain(&fsync) {
+        let output = bench.sample(line, &[]).output().expect("it runs");
+        assert!(output.status.success(), "{line}: {}", stderr(&output));
+    }
+    let rows = bench.rows();
+    assert_eq!(rows.len(), 12);
+    for row in rows {
+        assert!(row.is_verified() && row.rejected == Some(0), "{row:?}");
+        let requests = if row.benchmark == "two_phase" { 2 } else { 1 };
+        assert_eq!((row.ops, row.requests), (Some(40), Some(40 * requests)), "{row:?}");
+        let tier = if row.system == "tigerbeetle" { "fsync" } else { "shipped" };
+        assert_eq!((row.durability.as_str(), row.accounts, row.skew_pct), (tier, 50, 99), "{row:?}");
+    }
+}
+
+#[test]
+fn a_server_of_another_tier_is_not_measured() {
+    let bench = Bench::new();
+    let line =
+        bench.plan("--benchmark single --system redis --durability fsync --ops 1 --rounds 1").remove(0);
+    let output = bench.sample(&line, &[]).output().expect("it runs");
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("appendonly=no") && told.contains("ledger single fsync: redis at "), "{told}");
+    assert_eq!(told.lines().count(), 1);
+    assert!(!bench.csv().exists());
 }
 
 #[test]

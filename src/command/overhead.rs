@@ -31,13 +31,6 @@ impl Nothing {
 }
 
 impl Op for Nothing {
-    const IS_PREPARED: bool = false;
-    fn prepare(&mut self) -> Result<()> {
-        Ok(())
-    }
-    fn begin(&mut self) -> Result<()> {
-        Ok(())
-    }
     #[inline]
     fn end(&mut self) -> Result<()> {
         self.ledger.hello()

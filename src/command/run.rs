@@ -35,9 +35,8 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
         move || connect(&spec, fresh, &board)
     })?;
     describe(&mut row, &connected);
-    let Connected { server, mut clients, .. } = connected;
     let (case, load) = (spec.case, spec.settings.load);
-    let clients = watched.run(move || clients.set_up().map(|()| clients))?;
+    let Connected { server, clients, .. } = watched.run(move || set_up(connected))?;
 
     // From here on there is a sample, and a row of it whatever becomes of it.
     let measured = watched.run(move || Ok(clients.run(&case, load)));
@@ -118,6 +117,12 @@ fn connect(spec: &SampleSpec, fresh: bool, board: &Board) -> Result<Connected> {
     let (clients, connect_us) =
         time_us(|| Clients::connect(server.as_mut(), &case, spec.settings.seed, board));
     Ok(Connected { clients: clients?, server, connect_us, description, was_empty })
+}
+
+/// Puts there what the first op needs.
+fn set_up(mut connected: Connected) -> Result<Connected> {
+    connected.clients.set_up(connected.server.as_mut())?;
+    Ok(connected)
 }
 
 fn verify(mut clients: Clients) -> Result<()> {
@@ -230,7 +235,7 @@ fn progress_line(spec: &SampleSpec, row: &Measurement, since_unix_s: Option<u64>
     let left = since_unix_s.map(|since| time_left(since, *number, *total)).unwrap_or_default();
     let width = total.to_string().len();
     let line = format!(
-        "[{number:>width$}/{total}] round {round}/{}  {:<11}  {case:<44}  {figure:>10}  {left}",
+        "[{number:>width$}/{total}] round {round}/{}  {:<11}  {case:<53}  {figure:>10}  {left}",
         settings.rounds, case.system
     );
     line.trim_end().to_owned()
@@ -325,7 +330,8 @@ mod tests {
         let mut row = measured();
         conclude(&mut row, None);
         assert_eq!((row.verified.as_str(), row.rejected, row.warnings.as_str()), ("yes", Some(0), ""));
-        let line = "[3/8] round 1/2  memory       seed basic_batch, 4 clients, 10 a batch          4 ns/op";
+        let line =
+            "[3/8] round 1/2  memory       seed basic_batch, 4 clients, 10 a batch                   4 ns/op";
         assert_eq!(progress_line(&spec(), &row, None), line);
         let mut row = measured();
         warn(&mut row, "old");

@@ -1,6 +1,6 @@
 //! PostgreSQL: the server, our own schema on it, and what it says of itself.
 
-use std::time::Duration;
+use std::{net::ToSocketAddrs, time::Duration};
 
 use anyhow::{Context, Result};
 use postgres::{Client, Config, NoTls, config::Host};
@@ -8,7 +8,9 @@ use postgres::{Client, Config, NoTls, config::Host};
 use super::{Data, Description, Durability, Ledger, SeedLedger, Server};
 use crate::{error::bad_input, machine, meter::Meter};
 
+mod ledger;
 mod seed;
+mod wire;
 
 /// What marks the schema as ours: one of that name without it is never dropped.
 const SCHEMA_COMMENT: &str = "scratch data of ledger-bench, dropped and made anew by every sample";
@@ -22,6 +24,43 @@ const SETTINGS: &str = "SELECT string_agg(name || '=' || current_setting(name), 
 const OTHER_RELATIONS: &str = "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'";
 
+/// A setting that a tier of durability asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct Setting {
+    name: &'static str,
+    /// Any of them will do.
+    values: &'static [&'static str],
+}
+
+/// What the server must be set to; the tables of the tier `memory` are made unlogged besides.
+const fn demands(durability: Durability) -> &'static [Setting] {
+    match durability {
+        Durability::Shipped => &[],
+        Durability::Fsync => &[
+            Setting { name: "fsync", values: &["on"] },
+            Setting { name: "synchronous_commit", values: &["on", "local", "remote_write", "remote_apply"] },
+            Setting { name: "full_page_writes", values: &["on"] },
+        ],
+        Durability::OsCache => &[
+            Setting { name: "fsync", values: &["off"] },
+            Setting { name: "synchronous_commit", values: &["on"] },
+        ],
+        Durability::Memory => &[Setting { name: "synchronous_commit", values: &["off"] }],
+    }
+}
+
+/// Says which settings differ, and what to do.
+fn refuse(durability: Durability, differing: &[(&Setting, String)]) -> String {
+    let list = |describe: fn(&(&Setting, String)) -> String| {
+        differing.iter().map(describe).collect::<Vec<_>>().join(", ")
+    };
+    let has = list(|(setting, value)| format!("{}={value}", setting.name));
+    let wants = list(|(setting, _)| format!("{}={}", setting.name, setting.values.join("|")));
+    format!(
+        "the server has {has}, durability {durability} wants {wants}: ./run.sh starts a server that has them"
+    )
+}
+
 /// A PostgreSQL server.
 struct Postgres {
     config: Config,
@@ -33,9 +72,23 @@ pub fn connect(url: &str, timeout: Duration) -> Result<Box<dyn Server>> {
     let mut config: Config =
         url.parse().map_err(|error| bad_input(format!("DATABASE_URL is not an address: {error}")))?;
     config.connect_timeout(timeout).tcp_user_timeout(timeout).application_name("ledger-bench");
+    check_resolves(&config)?;
     let mut admin = config.connect(NoTls)?;
     admin.batch_execute("")?;
     Ok(Box::new(Postgres { config, admin }))
+}
+
+/// A name that is not known is not worth waiting for. Of several hosts one will do.
+fn check_resolves(config: &Config) -> Result<()> {
+    let mut failure = Ok(());
+    for host in config.get_hosts() {
+        let Host::Tcp(name) = host else { return Ok(()) };
+        match (name.as_str(), 0).to_socket_addrs() {
+            Ok(_) => return Ok(()),
+            Err(error) => failure = Err(bad_input(format!("the name {name} does not resolve: {error}"))),
+        }
+    }
+    if config.get_hostaddrs().is_empty() { failure } else { Ok(()) }
 }
 
 /// Hosts and ports of a URL or of `name=value` words.
@@ -68,18 +121,29 @@ impl Postgres {
 }
 
 impl Server for Postgres {
-    fn check_durability(&mut self, _: Durability) -> Result<()> {
-        anyhow::bail!("to come")
+    /// As it is for the clients too: `admin` connected by the same name to the same database, where
+    /// the administrator may have set what differs from the server's own.
+    fn check_durability(&mut self, durability: Durability) -> Result<()> {
+        let mut differing = Vec::new();
+        for setting in demands(durability) {
+            let value: String = self.admin.query_one(&format!("SHOW {}", setting.name), &[])?.try_get(0)?;
+            if !setting.values.contains(&value.as_str()) {
+                differing.push((setting, value));
+            }
+        }
+        if differing.is_empty() { Ok(()) } else { Err(bad_input(refuse(durability, &differing))) }
     }
 
     fn prepare(&mut self, data: Data) -> Result<bool> {
-        anyhow::ensure!(data == Data::Seed, "to come");
         self.drop_schema()?;
         let others: i64 = self.admin.query_one(OTHER_RELATIONS, &[])?.get(0);
         self.admin.batch_execute(&format!(
             "CREATE SCHEMA ledger_bench; COMMENT ON SCHEMA ledger_bench IS '{SCHEMA_COMMENT}'"
         ))?;
-        seed::create_accounts(&mut self.admin)?;
+        match data {
+            Data::Seed => seed::create_accounts(&mut self.admin)?,
+            Data::Ledger(durability) => ledger::create(&mut self.admin, durability)?,
+        }
         Ok(others == 0)
     }
 
@@ -88,8 +152,18 @@ impl Server for Postgres {
         Ok(Box::new(seed::Client::new(connection, meter)?))
     }
 
-    fn ledger_client(&mut self, _: Meter) -> Result<Box<dyn Ledger>> {
-        anyhow::bail!("to come")
+    fn ledger_client(&mut self, meter: Meter) -> Result<Box<dyn Ledger>> {
+        let mut connection = self.config.connect(NoTls).context("one more connection")?;
+        // A CALL would be planned anew each time.
+        connection.batch_execute("SET plan_cache_mode = force_generic_plan")?;
+        Ok(Box::new(ledger::Client::new(connection, meter)?))
+    }
+
+    /// Dead versions of the rows that were funded, and statistics: autovacuum's work, in its minute.
+    fn settle(&mut self) -> Result<()> {
+        Ok(self
+            .admin
+            .batch_execute("VACUUM (ANALYZE) ledger_bench.ledger_accounts, ledger_bench.ledger_transfers")?)
     }
 
     fn describe(&mut self) -> Result<Description> {
@@ -113,7 +187,37 @@ impl Server for Postgres {
 
 #[cfg(test)]
 mod tests {
+    use std::process::ExitCode;
+
     use super::*;
+    use crate::error::{EXIT_BAD_INPUT, exit_code};
+
+    #[test]
+    fn a_refusal_says_what_differs_and_what_to_do() {
+        let [fsync, synchronous_commit, _] = demands(Durability::Fsync) else { panic!("three settings") };
+        let differing = [(fsync, "off".into()), (synchronous_commit, "off".into())];
+        assert_eq!(
+            refuse(Durability::Fsync, &differing),
+            "the server has fsync=off, synchronous_commit=off, durability fsync wants \
+             fsync=on, synchronous_commit=on|local|remote_write|remote_apply: \
+             ./run.sh starts a server that has them"
+        );
+        assert_eq!(demands(Durability::Shipped), [], "whatever it is");
+    }
+
+    #[test]
+    fn a_name_that_does_not_resolve_is_wrong_input() {
+        let check = |address: &str| check_resolves(&address.parse().expect("an address"));
+        // No name may begin with a dot, so nobody is asked for it.
+        let error = check("host=.invalid").expect_err("no such name");
+        assert!(error.to_string().starts_with("the name .invalid does not resolve: "), "{error}");
+        assert_eq!(exit_code(&error), ExitCode::from(EXIT_BAD_INPUT));
+        for good in
+            ["host=127.0.0.1", "host=/run", "host=.invalid,127.0.0.1", "host=.invalid hostaddr=127.0.0.1"]
+        {
+            check(good).expect(good);
+        }
+    }
 
     #[test]
     fn addresses_are_shown_without_secrets() {

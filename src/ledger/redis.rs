@@ -3,21 +3,29 @@
 use std::{collections::HashMap, time::Duration};
 
 use anyhow::{Context, Result};
-use redis::{Client, Connection, IntoConnectionInfo};
+use redis::{Client, Connection, IntoConnectionInfo, RedisResult};
 
 use super::{Data, Description, Durability, Ledger, SeedLedger, Server};
 use crate::{error::bad_input, machine, meter::Meter};
 
+mod ledger;
+mod library;
+mod packing;
 mod seed;
 
 /// The settings that decide what a figure means.
 const SETTINGS: [&str; 5] = ["appendonly", "appendfsync", "save", "maxmemory", "io-threads"];
+
+/// Those that decide where a write has arrived before its reply.
+const DURABILITY_SETTINGS: [&str; 3] = ["appendonly", "appendfsync", "save"];
 
 /// A Redis or Valkey server.
 struct Redis {
     client: Client,
     timeout: Duration,
     admin: Connection,
+    /// Whether we loaded our functions. Seed samples leave those alone that another process uses.
+    has_library: bool,
 }
 
 /// Connects and asks for a PING.
@@ -29,7 +37,7 @@ pub fn connect(url: &str, timeout: Duration) -> Result<Box<dyn Server>> {
     let client = Client::open(info.set_tcp_settings(tcp))?;
     let mut admin = connection(&client, timeout)?;
     redis::cmd("PING").exec(&mut admin)?;
-    Ok(Box::new(Redis { client, timeout, admin }))
+    Ok(Box::new(Redis { client, timeout, admin, has_library: false }))
 }
 
 /// Host and port of a URL, or the socket's path.
@@ -44,6 +52,23 @@ impl Redis {
         Ok(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
+    /// Removes the keys of both suites; their functions stay.
+    fn remove_keys(&mut self) -> Result<()> {
+        seed::remove_accounts(&mut self.admin)?;
+        library::remove_data(&mut self.admin)
+    }
+
+    /// One by one: Redis 6, which is told its age later, answers no more than one a request.
+    fn durability_settings(&mut self) -> RedisResult<HashMap<String, String>> {
+        let mut held = HashMap::new();
+        for name in DURABILITY_SETTINGS {
+            let answer: HashMap<String, String> =
+                redis::cmd("CONFIG").arg("GET").arg(name).query(&mut self.admin)?;
+            held.extend(answer);
+        }
+        Ok(held)
+    }
+
     /// Blank where the server does not let us ask.
     fn settings(&mut self) -> String {
         let known: HashMap<String, String> =
@@ -51,6 +76,31 @@ impl Redis {
         let pairs = SETTINGS.iter().filter_map(|&name| Some(format!("{name}={}", known.get(name)?)));
         pairs.collect::<Vec<_>>().join(", ")
     }
+}
+
+/// What the server must have for the tier.
+fn wanted_settings(durability: Durability) -> &'static [(&'static str, &'static str)] {
+    match durability {
+        Durability::Shipped => &[],
+        Durability::Fsync => &[("appendonly", "yes"), ("appendfsync", "always")],
+        Durability::OsCache => &[("appendonly", "yes"), ("appendfsync", "no")],
+        Durability::Memory => &[("appendonly", "no"), ("save", "")],
+    }
+}
+
+/// Settings as `name=value`; a value that is empty or has spaces in quotes.
+fn listed<'a>(settings: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let one = |(name, value): (&str, &str)| {
+        let quote = if value.is_empty() || value.contains(' ') { "\"" } else { "" };
+        format!("{name}={quote}{value}{quote}")
+    };
+    settings.map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// What is wrong with the server for the tier, and what to do.
+fn refused(durability: Durability, fault: &str) -> String {
+    let wanted = listed(wanted_settings(durability).iter().copied());
+    format!("the server {fault}; {durability} needs {wanted}: ./run.sh starts a server that has them")
 }
 
 fn connection(client: &Client, timeout: Duration) -> Result<Connection> {
@@ -61,15 +111,33 @@ fn connection(client: &Client, timeout: Duration) -> Result<Connection> {
 }
 
 impl Server for Redis {
-    fn check_durability(&mut self, _: Durability) -> Result<()> {
-        anyhow::bail!("to come")
+    fn check_durability(&mut self, durability: Durability) -> Result<()> {
+        let wanted = wanted_settings(durability);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let held = self.durability_settings().map_err(|error| {
+            bad_input(refused(durability, &format!("does not say what it has ({error})")))
+        })?;
+        let differs = wanted.iter().any(|&(name, value)| held.get(name).is_none_or(|held| held != value));
+        if differs {
+            let held = DURABILITY_SETTINGS.iter().filter_map(|&name| Some((name, held.get(name)?.as_str())));
+            return Err(bad_input(refused(durability, &format!("has {}", listed(held)))));
+        }
+        Ok(())
     }
 
     fn prepare(&mut self, data: Data) -> Result<bool> {
-        anyhow::ensure!(data == Data::Seed, "to come");
-        seed::remove_accounts(&mut self.admin)?;
+        if data != Data::Seed {
+            library::check_version(&self.info()?)?;
+            library::load(&mut self.admin)?;
+            self.has_library = true;
+        }
+        self.remove_keys()?;
         let others: u64 = redis::cmd("DBSIZE").query(&mut self.admin)?;
-        seed::create_accounts(&mut self.admin)?;
+        if data == Data::Seed {
+            seed::create_accounts(&mut self.admin)?;
+        }
         Ok(others == 0)
     }
 
@@ -78,8 +146,9 @@ impl Server for Redis {
         Ok(Box::new(seed::Client::new(connection, meter)))
     }
 
-    fn ledger_client(&mut self, _: Meter) -> Result<Box<dyn Ledger>> {
-        anyhow::bail!("to come")
+    fn ledger_client(&mut self, meter: Meter) -> Result<Box<dyn Ledger>> {
+        let connection = connection(&self.client, self.timeout).context("one more connection")?;
+        Ok(Box::new(ledger::Client::new(connection, meter)))
     }
 
     fn describe(&mut self) -> Result<Description> {
@@ -100,7 +169,12 @@ impl Server for Redis {
     }
 
     fn clean_up(&mut self) -> Result<()> {
-        seed::remove_accounts(&mut self.admin)
+        self.remove_keys()?;
+        if self.has_library {
+            library::unload(&mut self.admin)?;
+            self.has_library = false;
+        }
+        Ok(())
     }
 }
 
@@ -113,5 +187,17 @@ mod tests {
         assert_eq!(public_address("redis://:secret@127.0.0.1:6379/0").as_deref(), Some("127.0.0.1:6379"));
         assert_eq!(public_address("redis://me:p%2Fss@db").as_deref(), Some("db:6379"));
         assert_eq!(public_address("http://me:secret@db"), None);
+    }
+
+    #[test]
+    fn a_refused_server_is_told_what_it_has_and_needs() {
+        let held = [("appendonly", "no"), ("appendfsync", "everysec"), ("save", "3600 1")];
+        assert_eq!(
+            refused(Durability::Fsync, &format!("has {}", listed(held.into_iter()))),
+            "the server has appendonly=no, appendfsync=everysec, save=\"3600 1\"; fsync needs appendonly=yes, \
+             appendfsync=always: ./run.sh starts a server that has them"
+        );
+        let told = refused(Durability::Memory, "x");
+        assert!(told.contains("memory needs appendonly=no, save=\"\""), "{told}");
     }
 }

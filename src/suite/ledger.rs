@@ -139,6 +139,7 @@ pub fn set_up(clients: &mut [Client]) -> Result<()> {
 }
 
 /// How often the server began a request anew, for all clients.
+#[must_use]
 pub fn retries(clients: &[Client]) -> u64 {
     clients.iter().map(|client| client.ledger.retries()).sum()
 }
@@ -230,8 +231,11 @@ fn check_transfers(
             check_stored(ledger, &asked)?;
             asked.clear();
         }
-        asked.extend(op.iter().map(|transfer| as_stored(transfer, op[0])));
-        op.iter().for_each(|transfer| expected.add(&as_stored(transfer, op[0])));
+        for transfer in &op {
+            let stored = as_stored(transfer, op[0]);
+            expected.add(&stored);
+            asked.push(stored);
+        }
     }
     check_stored(ledger, &asked)?;
     stream.next_op(&mut op);

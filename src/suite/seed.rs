@@ -94,16 +94,6 @@ impl Client {
 
 /// All of an op is between its begin and its end: the predecessor builds its requests there.
 impl Op for Client {
-    const IS_PREPARED: bool = false;
-
-    fn prepare(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn begin(&mut self) -> Result<()> {
-        Ok(())
-    }
-
     #[inline]
     fn end(&mut self) -> Result<()> {
         match self.benchmark {
@@ -132,21 +122,17 @@ pub fn verify(clients: &mut [Client]) -> Result<()> {
     let acknowledged: i64 = clients.iter().map(|client| client.acknowledged).sum();
     let alone = clients.len() == 1;
     let first = clients.first_mut().context("a sample has a client")?;
-    match first.benchmark {
-        Benchmark::TwoPhase => {
-            assert!(alone, "its sums are those of one client");
-            first.ledger.hold()?;
-            first.check_held()?;
-            first.ledger.post()?;
-            first.acknowledge();
-            first.check_posted()
-        }
-        _ => {
-            let per_op = i64::from(first.benchmark.transfers_per_op(first.batch));
-            let moved = acknowledged * per_op * i64::from(AMOUNT);
-            ensure_all_hold(&balance_checks(first.ledger.balances()?, moved))
-        }
+    if first.benchmark == Benchmark::TwoPhase {
+        assert!(alone, "its sums are those of one client");
+        first.ledger.hold()?;
+        first.check_held()?;
+        first.ledger.post()?;
+        first.acknowledge();
+        return first.check_posted();
     }
+    let per_op = i64::from(first.benchmark.transfers_per_op(first.batch));
+    let moved = acknowledged * per_op * i64::from(AMOUNT);
+    ensure_all_hold(&balance_checks(first.ledger.balances()?, moved))
 }
 
 const DEBITED: &str = "the debited account";

@@ -57,8 +57,12 @@ pub fn prove(connect: &mut Connect<'_>) -> Result<()> {
         handles.into_iter().map(|handle| handle.join().expect("no panic")).collect::<Result<Vec<_>>>()
     })?;
     let mut all = Told::new();
-    told.into_iter().flatten().for_each(|(id, outcome)| all.entry(id).or_default().push(outcome));
-    funding.iter().for_each(|transfer| drop(all.insert(transfer.id, vec![Outcome::Ok])));
+    for (id, outcome) in told.into_iter().flatten() {
+        all.entry(id).or_default().push(outcome);
+    }
+    for transfer in &funding {
+        all.insert(transfer.id, vec![Outcome::Ok]);
+    }
     check(first.as_mut(), &accounts, &all)
 }
 

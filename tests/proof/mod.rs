@@ -8,7 +8,6 @@ use ledger_bench::{
     meter::Meter,
 };
 
-pub mod broken;
 pub mod crowd;
 pub mod sequence;
 

@@ -44,7 +44,9 @@ impl Ledger for Client {
 
     fn create_accounts(&mut self, accounts: &[NewAccount]) -> Result<()> {
         let mut book = self.request();
-        accounts.iter().for_each(|&account| book.create_account(account));
+        for &account in accounts {
+            book.create_account(account);
+        }
         Ok(())
     }
 

@@ -62,7 +62,9 @@ impl Ledger for Broken {
     fn create_accounts(&mut self, accounts: &[NewAccount]) -> Result<()> {
         let mut accounts = accounts.to_vec();
         if self.fault == Fault::IgnoresLimit {
-            accounts.iter_mut().for_each(|account| account.debits_must_not_exceed_credits = false);
+            for account in &mut accounts {
+                account.debits_must_not_exceed_credits = false;
+            }
         }
         self.inner.create_accounts(&accounts)
     }
