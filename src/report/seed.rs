@@ -176,6 +176,13 @@ mod tests {
         assert_eq!(lines[4], ["TigerBeetle against Redis", "76.8x slower", "7.55x slower", "2.00x slower ?"]);
     }
 
+    /// Sums of the published columns, made apart from this code.
+    #[test]
+    fn the_published_figures_are_whole() {
+        let sum = |machine: usize| PUBLISHED.iter().map(|(.., ns_per_op)| ns_per_op[machine]).sum::<f64>();
+        assert!((sum(0) - 207_161_497.0).abs() < 0.5 && (sum(1) - 373_086_424.0).abs() < 0.5);
+    }
+
     #[test]
     fn other_suites_are_not_the_predecessor_s() {
         let rows: Vec<_> =

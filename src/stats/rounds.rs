@@ -202,6 +202,7 @@ mod tests {
     fn outliers_lie_outside_the_fences() {
         assert_eq!(outliers(&[115.0, 117.0, 119.0, 121.0, 118.0, 140.0]), [5], "fences 112.4 and 125.4");
         assert_eq!(outliers(&[115.0, 117.0, 119.0, 121.0, 118.0, 125.3]), [] as [usize; 0]);
+        assert_eq!(outliers(&[115.0, 117.0, 119.0, 121.0, 118.0, 125.4]), [5]);
         assert_eq!(outliers(&[10.0, 10.0, 11.0, 12.0, 12.0, 13.0]), [] as [usize; 0]);
         assert_eq!(outliers(&[5.0; 6]), [] as [usize; 0]);
         assert_eq!(outliers(&HUGE), [5]);
