@@ -13,9 +13,11 @@ use crate::{
 use values::{duration, duration_or_zero, label, number, skew_pct};
 
 mod check;
+mod report;
 mod values;
 
 pub use check::{CheckedPlan, plan_path};
+pub use report::{CompareArgs, ComparisonFormat, Format, ReportArgs};
 
 /// The most transfers that one TigerBeetle request holds.
 const BATCH_MAX: u32 = 8_189;
@@ -48,8 +50,10 @@ pub enum Command {
     Run(RunArgs),
     /// Waits until a server answers.
     Ping(PingArgs),
-    /// Prints the table of a run.
+    /// Shows what the rows of a run say.
     Report(ReportArgs),
+    /// Compares two files of rows, or two runs, case by case.
+    Compare(CompareArgs),
     /// Measures what the harness itself costs an op, on 1 and on 2 threads.
     Overhead(OverheadArgs),
 }
@@ -143,17 +147,6 @@ pub struct PingArgs {
     /// How long to try.
     #[arg(long, value_name = "DURATION", default_value = "30s", allow_hyphen_values = true, value_parser = duration)]
     pub timeout: Duration,
-}
-
-/// The flags of `report`.
-#[derive(Args, Debug)]
-pub struct ReportArgs {
-    /// The file to read.
-    #[arg(long, value_name = "FILE", default_value = "results/results.csv")]
-    pub csv: PathBuf,
-    /// The run to show [default: the last].
-    #[arg(long, value_name = "RUN_ID")]
-    pub run: Option<String>,
 }
 
 /// The flags of `overhead`.

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 mod file;
+mod foreign;
 
 pub use file::{append, check_appendable, check_file, read};
 

@@ -1,4 +1,24 @@
-//! Rows in, text out; pure.
+//! Rows in, text out; pure. [`analyze`](fn@analyze) makes the one [`Analysis`] that all formats show.
 
+mod alarms;
+pub mod analysis;
+mod analyze;
+pub mod case;
+pub mod comparison;
+mod comparison_page;
+pub mod gobench;
+pub mod markdown;
+pub mod page;
+#[cfg(test)]
+mod samples;
+pub mod seed;
+pub mod select;
+mod series;
 pub mod table;
+pub mod text;
 pub mod units;
+pub mod words;
+
+pub use analysis::Analysis;
+pub use analyze::analyze;
+pub use comparison::{Comparison, compare};

@@ -93,7 +93,7 @@ fn the_progress_line_and_the_table_show_the_run() {
     let output = bench.command(&["report", "--csv", "results.csv"]).output().expect("it runs");
     assert!(output.status.success() && output.stderr.is_empty());
     let table = String::from_utf8(output.stdout).expect("text");
-    assert!(table.contains("memory") && table.contains("ns/op"), "{table}");
+    assert!(table.contains("memory") && table.contains("time/op"), "{table}");
     let output =
         bench.command(&["report", "--csv", "results.csv", "--run", "other"]).output().expect("it runs");
     assert_eq!(output.status.code(), Some(2));

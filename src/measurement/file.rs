@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use super::{Measurement, SCHEMA, csv_lines, header};
+use super::{Measurement, SCHEMA, csv_lines, foreign as predecessor, header};
 use crate::error::{bad_input, say};
 
 /// Refuses, before anything is measured, a file that rows cannot be appended to, or a disk
@@ -181,11 +181,14 @@ fn parse_row(line: &[u8]) -> Option<Measurement> {
     reader.deserialize().next()?.ok()
 }
 
-/// All rows of a file. A wrong field is named with its file and line.
+/// All rows of a file, ours or the predecessor's table. A wrong field is named with its file and line.
 pub fn read(path: &Path) -> Result<Vec<Measurement>> {
     let bad = |what: String| bad_input(format!("{}: {what}", path.display()));
     let mut reader = csv::Reader::from_path(path).map_err(|error| bad(error.to_string()))?;
     let names = reader.headers().map_err(|error| bad(error.to_string()))?.clone();
+    if predecessor::is_foreign(&names) {
+        return predecessor::read(path, reader);
+    }
     if names.iter().collect::<Vec<_>>().join(",") != header()? {
         return Err(bad(why_foreign(path)));
     }

@@ -1,192 +1,198 @@
-//! The table at the end of a run, after the predecessor's: a line for each benchmark and system,
-//! and how TigerBeetle stands against it.
+//! An analysis as a page: the grid of cases and systems, and what to know beside it.
 
-use std::{collections::BTreeMap, fmt::Write};
+use super::{
+    analysis::{Analysis, Case, Failed, Machine, Series},
+    page::{Column, Grid, Group, Page},
+    words,
+};
+use crate::stats::rounds::ROUNDS_MIN;
 
-use super::units;
-use crate::{measurement::Measurement, stats};
-
-/// What makes rows comparable samples of one thing: all but the system and the round.
-type Group<'a> = (&'a str, &'a str, &'a str, u32, u32);
-
-fn group(row: &Measurement) -> Group<'_> {
-    (&row.suite, &row.benchmark, &row.durability, row.clients, row.batch)
-}
-
-/// The rows of one run as a table; rows that failed their checks are listed below it and never
-/// averaged in.
+/// For the terminal and for Markdown.
 #[must_use]
-pub fn render(rows: &[Measurement]) -> String {
-    let mut groups: Vec<Group> = Vec::new();
-    for row in rows {
-        if !groups.contains(&group(row)) {
-            groups.push(group(row));
+pub fn page(analysis: &Analysis) -> Page {
+    let mut page = Page { alarms: analysis.alarms.clone(), subject: subject(analysis), ..Page::default() };
+    if analysis.cases.is_empty() {
+        page.note("No sample was measured and found right.", vec!["There is no figure to show.".into()]);
+    } else {
+        page.grids.push(grid(&analysis.cases));
+        if let Some(against) = &analysis.against_seed {
+            page.grids.push(against.grid());
         }
+        page.note("Notes:", notes(analysis));
+        page.note("Mind:", remarks(&analysis.cases));
     }
-    groups.sort_unstable();
-    let planned = rows.iter().map(|row| row.round as usize).max().unwrap_or(0);
-    let mut lines =
-        vec![["benchmark", "system", "ns/op", "time/op", "TigerBeetle is", "rounds"].map(String::from)];
-    for group in groups {
-        lines.extend(group_lines(group, rows, planned));
-    }
-    let failed: Vec<_> = rows.iter().filter(|row| !row.is_verified()).collect();
-    let mut text =
-        if lines.len() > 1 { align(&lines) } else { "No sample was measured and found right.\n".into() };
-    if !failed.is_empty() {
-        let _ = writeln!(text, "\nFailed, and in no figure above:");
-        for row in failed {
-            let _ =
-                writeln!(text, "  round {}  {}  {}  {}", row.round, row.benchmark, row.system, row.warnings);
-        }
-    }
-    text
+    page.note("Failed, and in no figure above:", failed(&analysis.failed));
+    page
 }
 
-fn group_lines(wanted: Group, rows: &[Measurement], planned: usize) -> Vec<[String; 6]> {
-    let mut by_system: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| group(row) == wanted && row.is_verified()) {
-        by_system.entry(&row.system).or_default().extend(row.ns_per_op);
-    }
-    let median = |system: &str| stats::median(by_system.get(system)?);
-    let tigerbeetle = median("tigerbeetle");
-    // The predecessor's order, then what it did not have.
-    let order = |system: &&str| {
-        ["tigerbeetle", "redis", "postgres"].iter().position(|known| known == system).unwrap_or(3)
+/// `Run 20261130T201530Z-3f2a, 72 samples in 6 rounds; AMD EPYC, 2 cores, ...`.
+fn subject(analysis: &Analysis) -> String {
+    let run = |run: &super::analysis::Run| {
+        format!("{}, {} in {}", run.run_id, counted(run.samples, "sample"), counted(run.rounds, "round"))
     };
-    let mut systems: Vec<&str> = by_system.keys().copied().collect();
-    systems.sort_by_key(order);
-    let mut name = title(wanted);
-    let mut lines = Vec::new();
-    for system in systems {
-        let Some(ns_per_op) = median(system) else { continue };
-        let standing = match tigerbeetle {
-            Some(ours) if system != "tigerbeetle" => units::times(ours, ns_per_op),
-            _ => String::new(),
-        };
-        lines.push([
-            std::mem::take(&mut name),
-            system.to_owned(),
-            units::grouped(ns_per_op),
-            units::time(ns_per_op),
-            standing,
-            rounds(by_system[system].len(), planned),
-        ]);
-    }
-    lines
+    let runs = match &analysis.runs[..] {
+        [] => String::new(),
+        [one] => format!("Run {}", run(one)),
+        [first, .., last] => format!("{} runs, {} to {}", analysis.runs.len(), first.run_id, last.run_id),
+    };
+    let machines = analysis.machines.iter().map(machine).filter(|machine| !machine.is_empty());
+    [runs].into_iter().chain(machines).collect::<Vec<_>>().join("; ")
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// What is known of a machine, on one line.
+fn machine(machine: &Machine) -> String {
+    let cores = machine.cores.map(|cores| format!("{cores} cores")).unwrap_or_default();
+    let memory = machine.memory_mib.map(|mib| format!("{mib} MiB")).unwrap_or_default();
+    let fields = [&machine.host, &machine.cpu, &cores, &memory, &machine.kernel, &machine.filesystem];
+    fields.into_iter().filter(|field| !field.is_empty()).cloned().collect::<Vec<_>>().join(", ")
+}
+
+/// A column, and what a series shows in it.
+type Shown = (Column, fn(&Series) -> String);
+
+fn columns() -> [Shown; 10] {
+    [
+        (Column::text("system", 0), words::series_name),
+        (Column::number("time/op", 0), |series| words::time(series.ns_per_op)),
+        (Column::number("95 % interval", 4), |series| {
+            series.ns_per_op_interval.map(words::time_interval).unwrap_or_default()
+        }),
+        (Column::number("transfers/s", 3), |series| {
+            series.transfers_per_s.map(words::rate).unwrap_or_default()
+        }),
+        (Column::number("p50", 8), |series| series.latency_ns.p50.map(words::time).unwrap_or_default()),
+        (Column::number("p99", 6), |series| series.latency_ns.p99.map(words::time).unwrap_or_default()),
+        (Column::number("spread", 2), |series| series.spread.map(words::percent).unwrap_or_default()),
+        (Column::number("rounds", 5), rounds),
+        (Column::text("to the fastest", 0), to_fastest),
+        (Column::text(&words::stands("tigerbeetle"), 7), |series| {
+            series.tigerbeetle_to_this.as_ref().map(words::short_ratio).unwrap_or_default()
+        }),
+    ]
 }
 
 /// How many samples the median is of; those that failed or have no row are missing.
-fn rounds(measured: usize, planned: usize) -> String {
+fn rounds(series: &Series) -> String {
+    let (measured, planned) = (series.rounds.len(), series.rounds_planned);
     if measured == planned { measured.to_string() } else { format!("{measured} of {planned}") }
 }
 
-/// The benchmark, and whatever else tells it from its neighbours.
-fn title((_, benchmark, _, clients, batch): Group) -> String {
-    let mut title = benchmark.to_owned();
-    if batch > 1 {
-        let _ = write!(title, " of {batch}");
+fn to_fastest(series: &Series) -> String {
+    match &series.to_fastest {
+        Some(ratio) => words::ratio(ratio),
+        None if series.is_fastest => "fastest".into(),
+        None => String::new(),
     }
-    if clients > 1 {
-        let _ = write!(title, ", {clients} clients");
-    }
-    title
 }
 
-/// Columns as wide as their widest field: numbers to the right, text to the left.
-fn align(lines: &[[String; 6]]) -> String {
-    const TO_THE_RIGHT: [bool; 6] = [false, false, true, true, false, true];
-    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
-    let widths: [usize; 6] = std::array::from_fn(width);
-    let mut text = String::new();
-    for (number, line) in lines.iter().enumerate() {
-        if number > 0 && !line[0].is_empty() {
-            text.push('\n');
-        }
-        let mut aligned = String::new();
-        for ((field, width), right) in line.iter().zip(widths).zip(TO_THE_RIGHT) {
-            let _ = if right {
-                write!(aligned, "{field:>width$}   ")
-            } else {
-                write!(aligned, "{field:<width$}   ")
-            };
-        }
-        text.push_str(aligned.trim_end());
-        text.push('\n');
+fn grid(cases: &[Case]) -> Grid {
+    let columns = columns();
+    let line = |series: &Series| columns.iter().map(|(_, field)| field(series)).collect();
+    let group = |case: &Case| Group {
+        title: case.label.clone(),
+        lines: without_lonely_fastest(case).iter().map(line).collect(),
+    };
+    let groups = cases.iter().map(group).collect();
+    let columns = columns.iter().map(|(column, _)| column.clone()).collect();
+    Grid { title: String::new(), group_title: "case", columns, groups }.without_blank_columns()
+}
+
+/// Who is alone is not the fastest.
+fn without_lonely_fastest(case: &Case) -> Vec<Series> {
+    let is_alone = case.series.iter().all(|series| series.to_fastest.is_none());
+    let mut series = case.series.clone();
+    for series in &mut series {
+        series.is_fastest &= !is_alone;
     }
-    text
+    series
+}
+
+/// What holds for the whole table.
+fn notes(analysis: &Analysis) -> Vec<String> {
+    let mut notes = vec![
+        "time/op: wall time over ops of all clients, the median of the rounds.".to_owned(),
+        "spread: the slowest round less the fastest, over the median.".to_owned(),
+        "(from-to): 95 % interval of a ratio, by a bootstrap over the rounds. No difference shown: by the test of \
+         Mann and Whitney, p 0.05 or more."
+            .to_owned(),
+    ];
+    let all = || analysis.cases.iter().flat_map(|case| &case.series);
+    let short = all().filter(|series| series.rounds.len() < ROUNDS_MIN).count();
+    if short > 0 {
+        let whose =
+            if short == all().count() { "all".into() } else { format!("{short} of {}", all().count()) };
+        notes.push(format!(
+            "No 95 % interval where fewer than {ROUNDS_MIN} rounds were measured: {whose} lines."
+        ));
+    }
+    if all().any(|series| !series.outliers.is_empty()) {
+        notes.push(
+            "outside the fences: over 1.5 interquartile ranges away from the quartiles (Tukey).".into(),
+        );
+    }
+    if all().any(|series| series.to_fastest.as_ref().is_some_and(|ratio| words::ratio(ratio).ends_with('?')))
+    {
+        notes.push(words::UNPROVEN_NOTE.into());
+    }
+    notes
+}
+
+fn remarks(cases: &[Case]) -> Vec<String> {
+    let lines = cases.iter().flat_map(|case| case.series.iter().map(move |series| (case, series)));
+    let told = lines.map(|(case, series)| (case, series, words::remarks(series)));
+    told.filter(|(.., remarks)| !remarks.is_empty())
+        .map(|(case, series, remarks)| {
+            format!("{}, {}: {}", case.label, words::series_name(series), remarks.join("; "))
+        })
+        .collect()
+}
+
+/// A line for each row that counts nowhere.
+pub(super) fn failed(failed: &[Failed]) -> Vec<String> {
+    let line = |row: &Failed| {
+        format!("{} round {}, {}, {}: {}", row.run_id, row.round, row.case, row.system, row.why)
+    };
+    failed.iter().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        measurement::Measurement,
+        report::{analyze, markdown, samples, text},
+    };
 
-    fn row(benchmark: &str, system: &str, round: u32, ns_per_op: u64) -> Measurement {
-        Measurement {
-            suite: "seed".into(),
-            benchmark: benchmark.into(),
-            system: system.into(),
-            round,
-            clients: if benchmark == "basic_parallel" { 2 } else { 1 },
-            batch: if benchmark == "basic_batch" { 1000 } else { 1 },
-            ns_per_op: Some(ns_per_op),
-            verified: "yes".into(),
-            ..Measurement::default()
-        }
+    #[test]
+    fn a_run_as_text() {
+        let expected = include_str!("../../tests/snapshots/run.txt");
+        assert_eq!(text::render(&page(&analyze(&samples::run(), false)), 160), expected);
     }
 
     #[test]
-    fn shows_medians_and_where_tigerbeetle_stands() {
-        let failed = Measurement {
-            verified: "no".into(),
-            warnings: "10 too low".into(),
-            ..row("basic", "redis", 2, 1)
-        };
-        let rows = [
-            row("basic_batch", "postgres", 1, 143_643_593),
-            row("basic", "redis", 1, 186_726),
-            row("basic", "tigerbeetle", 1, 715_147),
-            row("basic", "tigerbeetle", 2, 978_682),
-            row("basic", "tigerbeetle", 3, 828_047),
-            failed,
-            row("basic_batch", "tigerbeetle", 1, 3_344_849),
-            row("basic_parallel", "redis", 1, 29_445),
-        ];
-        let expected = "\
-benchmark                   system              ns/op   time/op   TigerBeetle is   rounds
-
-basic                       tigerbeetle       828,047    828 us                         3
-                            redis             186,726    187 us   4.43x slower     1 of 3
-
-basic_batch of 1000         tigerbeetle     3,344,849   3.34 ms                    1 of 3
-                            postgres      143,643,593    144 ms   42.9x faster     1 of 3
-
-basic_parallel, 2 clients   redis              29,445   29.4 us                    1 of 3
-
-Failed, and in no figure above:
-  round 2  basic  redis  10 too low
-";
-        assert_eq!(render(&rows), expected);
+    fn a_run_as_markdown() {
+        let expected = include_str!("../../tests/snapshots/run.md");
+        assert_eq!(markdown::render(&page(&analyze(&samples::run(), false))), expected);
     }
 
     #[test]
     fn nothing_to_show_is_said() {
-        assert_eq!(render(&[]), "No sample was measured and found right.\n");
+        let failed = Measurement { verified: "no".into(), ..samples::row("basic", "redis", 1, 1) };
+        let text = text::render(&page(&analyze(&[failed], false)), 80);
+        assert!(
+            text.contains("No sample was measured and found right.") && text.contains("Failed, and in no"),
+            "{text}"
+        );
     }
 
     #[test]
-    fn batches_and_clients_are_not_mixed() {
-        let sized = |batch, clients, ns_per_op| Measurement {
-            clients,
-            batch,
-            ..row("basic_batch", "redis", 1, ns_per_op)
-        };
-        let table = render(&[sized(10, 1, 10), sized(1000, 1, 30), sized(10, 2, 50)]);
-        let figures: Vec<_> = table.lines().filter(|line| line.starts_with("basic_batch")).collect();
-        assert_eq!(figures.len(), 3, "{table}");
-        let expected = [("of 10 ", " 10 "), ("of 1000 ", " 30 "), ("of 10, 2 clients", " 50 ")];
-        for (line, (title, figure)) in figures.iter().zip(expected) {
-            assert!(line.contains(title) && line.contains(figure), "{table}");
-        }
+    fn nobody_is_the_fastest_of_one() {
+        let rows = samples::rows("basic", "redis", &[1, 2, 3]);
+        let text = text::render(&page(&analyze(&rows, false)), 80);
+        assert!(!text.contains("fastest\n"), "{text}");
     }
 }

@@ -1,0 +1,163 @@
+//! What a set of rows says: the one value that every format of the report is made from.
+//!
+//! Times are nanoseconds, ratios plain numbers; `None` is "not known", never 0.
+
+use serde::Serialize;
+
+use super::{case::CaseKey, seed::AgainstSeed};
+use crate::stats::{Interval, Ratio, rounds::Drift};
+
+/// Counts up with any change of the JSON's fields.
+pub const ANALYSIS_SCHEMA: u32 = 1;
+
+/// Everything that a report shows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Analysis {
+    /// [`ANALYSIS_SCHEMA`].
+    pub schema: u32,
+    /// What differs between things that are compared and ought to be alike; a sentence each.
+    pub alarms: Vec<String>,
+    /// The runs that the rows are of, in the order of the rows.
+    pub runs: Vec<Run>,
+    /// Each machine once, in the order of the rows.
+    pub machines: Vec<Machine>,
+    /// Verified samples by case, in the order of the plan.
+    pub cases: Vec<Case>,
+    /// Samples that failed their checks; in no figure.
+    pub failed: Vec<Failed>,
+    /// The predecessor's published ratios beside ours, where asked for.
+    pub against_seed: Option<AgainstSeed>,
+}
+
+/// One call of `run.sh`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// As in the rows.
+    pub run_id: String,
+    /// When its first row's sample began: `2026-11-30 20:15:30`.
+    pub started_utc: String,
+    /// The highest round of any of its rows.
+    pub rounds: usize,
+    /// Its rows, failed ones included.
+    pub samples: usize,
+}
+
+/// Where samples were measured; blank or `None` for unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[expect(missing_docs, reason = "the columns of the rows")]
+pub struct Machine {
+    pub host: String,
+    pub cpu: String,
+    pub cores: Option<u64>,
+    pub memory_mib: Option<u64>,
+    pub kernel: String,
+    pub filesystem: String,
+}
+
+/// One thing that systems are compared at.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Case {
+    /// What tells it from other cases, as data.
+    #[serde(flatten)]
+    pub key: CaseKey,
+    /// And in words, such as `basic_batch of 1000`; no two cases of an analysis have the same.
+    pub label: String,
+    /// A line for each system, or for each of its settings, runs and machines that are kept apart.
+    pub series: Vec<Series>,
+}
+
+/// One system's samples of a case, comparable with each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// As in the rows: `tigerbeetle`.
+    pub system: String,
+    /// What tells it from other series of the same system in this case, in words; else blank.
+    pub distinction: String,
+    /// Position in [`Analysis::machines`].
+    pub machine: usize,
+    /// As the server says: `Redis 7.0.15`.
+    pub server_version: String,
+    /// `redis 1.8.1`.
+    pub client_version: String,
+    /// `appendonly=no, ...`.
+    pub server_settings: String,
+    /// Copies of the data.
+    pub replicas: Option<u64>,
+    /// Verified samples, by run and round; at least one.
+    pub rounds: Vec<Round>,
+    /// How many there would be, had none failed or been cut off.
+    pub rounds_planned: usize,
+    /// Median over the rounds of wall time / ops.
+    pub ns_per_op: f64,
+    /// Its 95 % interval by order statistics; `None` below six rounds.
+    pub ns_per_op_interval: Option<Interval>,
+    /// Median over the rounds.
+    pub transfers_per_s: Option<f64>,
+    /// Medians over the rounds, of those that have the figure.
+    pub latency_ns: Latencies<f64>,
+    /// (Slowest - fastest) / median of the rounds' time per op; 0.51 is 51 %.
+    pub spread: Option<f64>,
+    /// Positions in [`Series::rounds`] outside Tukey's fences.
+    pub outliers: Vec<usize>,
+    /// Where the second half of the rounds differs from the first.
+    pub drift: Option<Drift>,
+    /// The lowest median of the case, the harness's own baseline aside.
+    pub is_fastest: bool,
+    /// This series' time per op over the fastest's; `None` for the fastest itself.
+    pub to_fastest: Option<Ratio>,
+    /// TigerBeetle's time per op over this series'; `None` for TigerBeetle itself.
+    pub tigerbeetle_to_this: Option<Ratio>,
+    /// What its rows warn of.
+    pub warnings: Vec<Warning>,
+}
+
+/// One verified sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the columns of the rows")]
+pub struct Round {
+    pub run_id: String,
+    pub round: u32,
+    pub started_unix_s: u64,
+    pub ops: Option<u64>,
+    /// Exact: `elapsed_ns / ops`, or the row's rounded figure where those are blank.
+    pub ns_per_op: f64,
+    pub transfers_per_s: Option<u64>,
+    pub latency_ns: Latencies<u64>,
+}
+
+/// Latencies of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the columns of the rows")]
+pub struct Latencies<T> {
+    pub min: Option<T>,
+    pub mean: Option<T>,
+    pub p50: Option<T>,
+    pub p90: Option<T>,
+    pub p99: Option<T>,
+    pub p999: Option<T>,
+    pub max: Option<T>,
+}
+
+/// What rows warn of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Warning {
+    /// The row's words.
+    pub text: String,
+    /// Positions in [`Series::rounds`].
+    pub rounds: Vec<usize>,
+}
+
+/// A sample that counts in no figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Failed {
+    /// Of its run.
+    pub run_id: String,
+    /// From 1.
+    pub round: u32,
+    /// The case's label.
+    pub case: String,
+    /// Whose server.
+    pub system: String,
+    /// The row's words.
+    pub why: String,
+}

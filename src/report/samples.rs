@@ -1,0 +1,54 @@
+//! Rows for tests.
+
+use crate::measurement::Measurement;
+
+/// A verified row of the seed suite.
+pub fn row(benchmark: &str, system: &str, round: u32, ns_per_op: u64) -> Measurement {
+    Measurement {
+        schema: 1,
+        run_id: "run-1".into(),
+        started_utc: "2026-11-30 20:15:30".into(),
+        suite: "seed".into(),
+        benchmark: benchmark.into(),
+        system: system.into(),
+        durability: "shipped".into(),
+        round,
+        clients: if benchmark == "basic_parallel" { 2 } else { 1 },
+        in_flight: 1,
+        batch: if benchmark == "basic_batch" { 1000 } else { 1 },
+        accounts: 2,
+        ns_per_op: Some(ns_per_op),
+        verified: "yes".into(),
+        cpu: "AMD EPYC".into(),
+        cores: Some(2),
+        ..Measurement::default()
+    }
+}
+
+/// A row for each figure, in rounds from 1.
+pub fn rows(benchmark: &str, system: &str, ns_per_op: &[u64]) -> Vec<Measurement> {
+    (1..).zip(ns_per_op).map(|(round, &ns_per_op)| row(benchmark, system, round, ns_per_op)).collect()
+}
+
+/// What a run of six rounds leaves: TigerBeetle 7x slower than Redis, PostgreSQL like TigerBeetle,
+/// one outlier, one failed row, one warning.
+pub fn run() -> Vec<Measurement> {
+    let mut all = rows("basic", "redis", &[115_000, 117_000, 119_000, 121_000, 118_000, 140_000]);
+    all.extend(rows("basic", "tigerbeetle", &[820_000, 815_000, 830_000, 825_000, 810_000, 835_000]));
+    all.extend(rows("basic", "postgres", &[818_000, 812_000, 833_000, 829_000, 809_000, 834_000]));
+    all.extend(rows("basic_batch", "tigerbeetle", &[3_344_849]));
+    all.extend(rows("basic_batch", "postgres", &[143_643_593]));
+    for row in &mut all {
+        row.transfers_per_s = row.ns_per_op.map(|ns_per_op| u64::from(row.batch) * 1_000_000_000 / ns_per_op);
+        row.latency_ns_p50 = row.ns_per_op.map(|ns_per_op| ns_per_op - 1_000);
+    }
+    all[3].warnings = "CPU stolen".into();
+    all[0].latency_ns_p99 = Some(250_000);
+    let failed = Measurement {
+        verified: "no".into(),
+        warnings: "10 too low".into(),
+        ..row("basic_batch", "redis", 1, 1)
+    };
+    all.push(failed);
+    all
+}

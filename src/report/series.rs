@@ -1,0 +1,105 @@
+//! One system's rows of a case to its figures; pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::analysis::{Latencies, Round, Series, Warning};
+use crate::{
+    measurement::Measurement,
+    stats::rounds::{drift, median, median_interval, outliers, spread},
+};
+
+/// Wall time over ops of a verified row, exact where the row has both. `None` for a row that counts in no figure.
+#[expect(clippy::cast_precision_loss, reason = "a row's numbers have 15 digits at most")]
+pub(super) fn time_ns(row: &Measurement) -> Option<f64> {
+    let exact = row.elapsed_ns.zip(row.ops).filter(|&(_, ops)| ops > 0);
+    let exact = exact.map(|(elapsed_ns, ops)| elapsed_ns as f64 / ops as f64);
+    let rounded = row.ns_per_op.map(|ns_per_op| ns_per_op as f64);
+    exact.or(rounded).filter(|_| row.is_verified())
+}
+
+/// The times of its rounds, each with what its partner in another series has too.
+pub(super) fn keyed_times(series: &Series) -> Vec<((String, u32), f64)> {
+    series.rounds.iter().map(|round| ((round.run_id.clone(), round.round), round.ns_per_op)).collect()
+}
+
+/// `rows`: of one machine, with one set of versions and settings; at least one. `planned`: rounds by run.
+pub(super) fn series(
+    mut rows: Vec<&Measurement>,
+    machine: usize,
+    distinction: String,
+    planned: &BTreeMap<&str, usize>,
+) -> Series {
+    rows.sort_by_key(|row| (row.started_unix_s, row.round));
+    let rounds: Vec<Round> = rows.iter().map(|row| round(row)).collect();
+    let times: Vec<f64> = rounds.iter().map(|round| round.ns_per_op).collect();
+    let runs: BTreeSet<&str> = rows.iter().map(|row| row.run_id.as_str()).collect();
+    let first = rows[0];
+    Series {
+        system: first.system.clone(),
+        distinction,
+        machine,
+        server_version: first.server_version.clone(),
+        client_version: first.client_version.clone(),
+        server_settings: first.server_settings.clone(),
+        replicas: first.replicas,
+        rounds_planned: runs.iter().filter_map(|run_id| planned.get(run_id)).sum(),
+        ns_per_op: median(&times).expect("a series has a row"),
+        ns_per_op_interval: median_interval(&times),
+        transfers_per_s: median_of(&rounds, |round| round.transfers_per_s),
+        latency_ns: latencies(&rounds),
+        spread: spread(&times),
+        outliers: outliers(&times),
+        drift: drift(&times),
+        is_fastest: false,
+        to_fastest: None,
+        tigerbeetle_to_this: None,
+        warnings: warnings(&rows),
+        rounds,
+    }
+}
+
+fn round(row: &Measurement) -> Round {
+    Round {
+        run_id: row.run_id.clone(),
+        round: row.round,
+        started_unix_s: row.started_unix_s,
+        ops: row.ops,
+        ns_per_op: time_ns(row).expect("only rows with a time come here"),
+        transfers_per_s: row.transfers_per_s,
+        latency_ns: Latencies {
+            min: row.latency_ns_min,
+            mean: row.latency_ns_mean,
+            p50: row.latency_ns_p50,
+            p90: row.latency_ns_p90,
+            p99: row.latency_ns_p99,
+            p999: row.latency_ns_p999,
+            max: row.latency_ns_max,
+        },
+    }
+}
+
+fn latencies(rounds: &[Round]) -> Latencies<f64> {
+    Latencies {
+        min: median_of(rounds, |round| round.latency_ns.min),
+        mean: median_of(rounds, |round| round.latency_ns.mean),
+        p50: median_of(rounds, |round| round.latency_ns.p50),
+        p90: median_of(rounds, |round| round.latency_ns.p90),
+        p99: median_of(rounds, |round| round.latency_ns.p99),
+        p999: median_of(rounds, |round| round.latency_ns.p999),
+        max: median_of(rounds, |round| round.latency_ns.max),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a row's numbers have 15 digits at most")]
+fn median_of(rounds: &[Round], figure: fn(&Round) -> Option<u64>) -> Option<f64> {
+    let known: Vec<f64> = rounds.iter().filter_map(figure).map(|value| value as f64).collect();
+    median(&known)
+}
+
+fn warnings(rows: &[&Measurement]) -> Vec<Warning> {
+    let mut by_text: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (position, row) in rows.iter().enumerate().filter(|(_, row)| !row.warnings.is_empty()) {
+        by_text.entry(&row.warnings).or_default().push(position);
+    }
+    by_text.into_iter().map(|(text, rounds)| Warning { text: text.to_owned(), rounds }).collect()
+}

@@ -1,0 +1,211 @@
+//! Figures and what they mean, in words; pure.
+
+use super::{analysis::Series, case::proper_name, units};
+use crate::stats::{Interval, Ratio, Verdict, rounds::Drift};
+
+/// Above this the spread of the rounds is worth a warning.
+const SPREAD_MAX: f64 = 0.10;
+/// Marks a ratio that so few rounds cannot tell from chance; [`UNPROVEN_NOTE`] says so.
+const UNPROVEN: &str = " ?";
+/// For below a table with such ratios.
+pub const UNPROVEN_NOTE: &str =
+    "?: of so few rounds that no difference, however large, could be told from chance.";
+
+/// `828 us`; below 100 ns with one decimal.
+#[must_use]
+pub fn time(ns: f64) -> String {
+    if ns < 99.95 { format!("{ns:.1} ns") } else { units::time(whole(ns)) }
+}
+
+/// `0.98-1.20 ms`: both ends in the unit of the upper one.
+#[must_use]
+pub fn time_interval(ends: Interval) -> String {
+    let high = time(ends.high);
+    let (_, unit) = high.split_once(' ').unwrap_or_default();
+    let scale = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        _ => 1e9,
+    };
+    format!("{}-{high}", digits(ends.low / scale))
+}
+
+/// `1,234,567`.
+#[must_use]
+pub fn rate(per_s: f64) -> String {
+    units::grouped(whole(per_s))
+}
+
+/// `7.1 %`, `51 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+/// `7.19x slower (6.90-7.51)`, or that no difference is shown. Above 1 is slower: a ratio of times.
+#[must_use]
+pub fn ratio(ratio: &Ratio) -> String {
+    let interval = ratio.interval.map(|ends| direct(ratio.value, ends)).unwrap_or_default();
+    with_verdict(ratio, &interval)
+}
+
+/// The same without the interval: `7.19x slower`.
+#[must_use]
+pub fn short_ratio(ratio: &Ratio) -> String {
+    with_verdict(ratio, "")
+}
+
+fn with_verdict(ratio: &Ratio, interval: &str) -> String {
+    match ratio.verdict {
+        Verdict::Difference => times(ratio.value) + interval,
+        Verdict::NoDifferenceShown => "no difference shown".into(),
+        Verdict::TooFewRounds => times(ratio.value) + UNPROVEN,
+    }
+}
+
+/// `2.35x slower`, `1.41x faster`; below half a percent `the same`.
+#[must_use]
+pub fn times(ratio: f64) -> String {
+    let (times, word) = if ratio >= 1.0 { (ratio, "slower") } else { (1.0 / ratio, "faster") };
+    let times = digits(times);
+    if times == "1.00" { "the same".into() } else { format!("{times}x {word}") }
+}
+
+/// The interval as the words' direction has it.
+fn direct(value: f64, ends: Interval) -> String {
+    let Interval { low, high } =
+        if value >= 1.0 { ends } else { Interval { low: 1.0 / ends.high, high: 1.0 / ends.low } };
+    format!(" ({}-{})", digits(low), digits(high))
+}
+
+/// Three significant digits, two decimals at most.
+fn digits(value: f64) -> String {
+    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.decimals$}")
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, and never below 0")]
+fn whole(value: f64) -> u64 {
+    value.round() as u64
+}
+
+/// A system, and what tells its line from others.
+#[must_use]
+pub fn series_name(series: &Series) -> String {
+    if series.distinction.is_empty() {
+        series.system.clone()
+    } else {
+        format!("{} ({})", series.system, series.distinction)
+    }
+}
+
+/// What to know before trusting a series: its spread, outliers, drift and its rows' warnings.
+#[must_use]
+pub fn remarks(series: &Series) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(spread) = series.spread.filter(|&spread| spread > SPREAD_MAX) {
+        remarks.push(format!("spread {}", percent(spread)));
+    }
+    if !series.outliers.is_empty() {
+        remarks.push(format!("{} outside the fences", round_names(series, &series.outliers)));
+    }
+    if let Some(Drift { ratio, .. }) = series.drift {
+        remarks.push(format!("drift: the second half of the rounds is {}", times(ratio)));
+    }
+    for warning in &series.warnings {
+        remarks.push(format!("{}: {}", round_names(series, &warning.rounds), warning.text));
+    }
+    remarks
+}
+
+/// `round 3`, `rounds 1, 4`; of several runs with the run.
+fn round_names(series: &Series, positions: &[usize]) -> String {
+    let one_run = series.rounds.iter().all(|round| round.run_id == series.rounds[0].run_id);
+    let name = |&position: &usize| {
+        let round = &series.rounds[position];
+        if one_run { round.round.to_string() } else { format!("{} of {}", round.round, round.run_id) }
+    };
+    let names: Vec<String> = positions.iter().map(name).collect();
+    format!("round{} {}", if names.len() == 1 { "" } else { "s" }, names.join(", "))
+}
+
+/// `TigerBeetle is`: the head of the column that says how it stands.
+#[must_use]
+pub fn stands(system: &str) -> String {
+    format!("{} is", proper_name(system))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn a_ratio(value: f64, ends: Option<(f64, f64)>, verdict: Verdict) -> Ratio {
+        let interval = ends.map(|(low, high)| Interval { low, high });
+        Ratio { value, interval, p: 0.5, verdict }
+    }
+
+    #[test]
+    fn times_suit_their_size() {
+        for (ns, text) in [
+            (0.0, "0.0 ns"),
+            (33.42, "33.4 ns"),
+            (99.94, "99.9 ns"),
+            (99.96, "100 ns"),
+            (828_047.4, "828 us"),
+        ] {
+            assert_eq!(time(ns), text);
+        }
+    }
+
+    #[test]
+    fn intervals_have_one_unit() {
+        let shown = |low, high| time_interval(Interval { low, high });
+        assert_eq!(shown(980_000.0, 1_200_000.0), "0.98-1.20 ms");
+        assert_eq!(shown(33.0, 34.56), "33.0-34.6 ns");
+        assert_eq!(shown(812_345.0, 835_000.0), "812-835 us");
+        assert_eq!(shown(2e9, 3e9), "2.00-3.00 s");
+    }
+
+    #[test]
+    fn ratios_say_their_direction_and_their_doubt() {
+        let slower = a_ratio(7.194, Some((6.899, 7.512)), Verdict::Difference);
+        assert_eq!(ratio(&slower), "7.19x slower (6.90-7.51)");
+        assert_eq!(short_ratio(&slower), "7.19x slower");
+        let faster = a_ratio(0.5, Some((0.4, 0.8)), Verdict::Difference);
+        assert_eq!(ratio(&faster), "2.00x faster (1.25-2.50)");
+        assert_eq!(ratio(&a_ratio(0.5, None, Verdict::Difference)), "2.00x faster");
+        assert_eq!(ratio(&a_ratio(7.194, None, Verdict::TooFewRounds)), "7.19x slower ?");
+        let none = a_ratio(1.2, Some((0.9, 1.3)), Verdict::NoDifferenceShown);
+        assert_eq!(
+            (ratio(&none), short_ratio(&none)),
+            ("no difference shown".into(), "no difference shown".into())
+        );
+    }
+
+    #[test]
+    fn times_have_three_digits() {
+        for (value, text) in [
+            (2.35, "2.35x slower"),
+            (9.996, "10.0x slower"),
+            (41.14, "41.1x slower"),
+            (99.96, "100x slower"),
+            (1234.5, "1234x slower"),
+            (1.004, "the same"),
+            (0.996_1, "the same"),
+            (1.006, "1.01x slower"),
+            (0.01, "100x faster"),
+        ] {
+            assert_eq!(times(value), text);
+        }
+    }
+
+    #[test]
+    fn shares_are_percents() {
+        assert_eq!(
+            [percent(0.0), percent(0.071), percent(0.099_6), percent(0.514)],
+            ["0.0 %", "7.1 %", "10 %", "51 %"]
+        );
+    }
+}
