@@ -6,6 +6,7 @@
 
 pub mod cli;
 pub mod command;
+pub mod cpu;
 pub mod error;
 pub mod ledger;
 pub mod machine;
@@ -18,5 +19,6 @@ pub mod runner;
 pub mod stats;
 pub mod suite;
 pub mod timer;
+pub mod warnings;
 pub mod watchdog;
 pub mod workload;

@@ -270,7 +270,7 @@ mod tests {
             }
         }
         for warmup_ns in [0, 1] {
-            let load = Load { warmup_ns, budget: Budget { time_ns: Some(u64::MAX), ops: None } };
+            let load = Load { warmup_ns, ..load(1 << 20) };
             let (sample, _) = run(vec![Panicking(false), Panicking(true)], 1, load);
             let (client, error) = sample.failure.expect("it failed");
             assert_eq!(

@@ -93,7 +93,7 @@ fn only_our_own_keys_and_schema_are_touched() {
     assert!(stderr(&output).contains("the server is not empty"), "{}", stderr(&output));
     let output = sample(&[]);
     assert!(output.status.success(), "{}", stderr(&output));
-    assert_eq!(bench.rows()[0].warnings, "the server held other data");
+    assert!(bench.rows()[0].warnings.starts_with("the server held other data"));
     let keys: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut redis).expect("keys");
     redis::cmd("DEL").arg("somebody:else").exec(&mut redis).expect("del");
     assert_eq!(keys, ["somebody:else"]);

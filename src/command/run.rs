@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use super::Outcome;
 use crate::{
     cli::RunArgs,
+    cpu::CpuTimes,
     error::{bad_input, one_line, say},
     ledger::{self, Description, Server},
     machine,
@@ -20,6 +21,7 @@ use crate::{
     stats,
     suite::{self, Clients},
     timer::time_us,
+    warnings,
     watchdog::{self, Board},
 };
 
@@ -39,7 +41,11 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
     let Connected { server, clients, .. } = watched.run(move || set_up(connected))?;
 
     // From here on there is a sample, and a row of it whatever becomes of it.
+    let before = CpuTimes::now();
     let measured = watched.run(move || Ok(clients.run(&case, load)));
+    let shares = CpuTimes::now().zip(before).and_then(|(after, before)| after.since(before));
+    row.cpu_steal_permille = shares.map(|shares| shares.steal_permille);
+    row.client_cpu_permille = shares.map(|shares| shares.client_permille);
     let (failure, server) = match measured {
         Err(stalled) => (Some(stalled), None),
         Ok((mut sample, clients)) => {
@@ -47,6 +53,9 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
             fill(&mut row, &spec.case, sample);
             if clients.retries() > 0 {
                 warn(&mut row, &format!("{} retries by the server", clients.retries()));
+            }
+            for warning in warnings::of(&row) {
+                warn(&mut row, &warning);
             }
             let failed = failed.or_else(|| watched.run(move || verify(clients)).err());
             (failed.map(|error| locate(error, &spec.case)), Some(server))
