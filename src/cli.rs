@@ -316,6 +316,10 @@ mod tests {
             ("--durability fsync --system memory", "memory has memory alone"),
             ("--in-flight 2", "one request in flight: use --clients, or leave it out by --system"),
             ("--system redis --in-flight 8192", "64 clients with 8192 requests in flight each are 524288"),
+            (
+                "--system redis --benchmark batch --batch 8189 --in-flight 123",
+                "1000000 transfers in flight at most",
+            ),
             ("--durability rdb", "invalid value 'rdb' for '--durability"),
             ("--accounts 1", "wants a whole number from 2 to 1000000"),
             ("--in-flight 0", "wants a whole number from 1 to 8192"),
@@ -360,6 +364,7 @@ mod tests {
             "--clients 96",
             "--suite ledger --clients 1024",
             "--system redis,tigerbeetle --benchmark parallel --clients 8 --in-flight 8192",
+            "--system redis --benchmark batch --batch 8189 --in-flight 122",
             "--accounts 1000000 --skew 3",
             "--rounds 1000",
             "--ops 100000000",

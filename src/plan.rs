@@ -1,7 +1,7 @@
 //! Which samples, in what order; and one sample as a line of text, and back.
 //!
 //! Pure: checked values in, lines out. `run.sh` passes a line on and looks into it only for how the
-//! server is to be started: `system=`, `suite=`, `durability=` and `cache_mib=`.
+//! server is to be started: `system=`, `durability=` and `cache_mib=`.
 
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 

@@ -32,6 +32,8 @@ const CLIENTS_DEFAULT: u32 = 64;
 const ACCOUNTS_PARALLEL: u32 = 10_000;
 /// Requests that all clients together may have in flight.
 const IN_FLIGHT_TOTAL_MAX: u64 = 65_536;
+/// Transfers in them: each takes some 300 bytes of ours, and more in a server's buffers.
+const TRANSFERS_IN_FLIGHT_MAX: u64 = 1_000_000;
 /// TigerBeetle's default for its grid cache.
 const CACHE_MIB: u32 = 1_024;
 const CACHE_MIB_MIN: u32 = 64;
@@ -116,7 +118,7 @@ impl PlanArgs {
 
     /// A case that makes no sense is refused before anything starts.
     fn check_case(&self, case: &Case) -> Result<()> {
-        let Case { suite, system, durability, clients, in_flight, .. } = *case;
+        let Case { suite, system, durability, clients, in_flight, batch, .. } = *case;
         if let Some(ops) = self.ops.filter(|&ops| ops < u64::from(clients)) {
             return Err(bad_input(format!("--ops {ops} leaves some of {clients} clients without an op")));
         }
@@ -137,6 +139,11 @@ impl PlanArgs {
             return Err(bad_input(format!(
                 "{clients} clients with {in_flight} requests in flight each are {total}: \
                  {IN_FLIGHT_TOTAL_MAX} at most"
+            )));
+        }
+        if total * u64::from(batch) > TRANSFERS_IN_FLIGHT_MAX {
+            return Err(bad_input(format!(
+                "--in-flight {in_flight} of --batch {batch}: {TRANSFERS_IN_FLIGHT_MAX} transfers in flight at most"
             )));
         }
         let private_postgres = system == System::Postgres && env::var_os("DATABASE_URL").is_none();

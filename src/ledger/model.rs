@@ -60,14 +60,23 @@ pub struct Transfer {
     pub pending_id: u128,
 }
 
-/// Refuses what not every system can hold.
-pub fn ensure_amounts(transfers: &[Transfer]) -> Result<()> {
-    let too_large = transfers.iter().find(|transfer| transfer.amount > AMOUNT_MAX);
-    too_large.map_or(Ok(()), |transfer| {
-        Err(bad_input(format!(
-            "an amount of {}: {AMOUNT_MAX} (2^63 - 1) is the most that PostgreSQL's bigint holds, so for all",
-            transfer.amount
-        )))
+/// Refuses a request that not every system understands alike: an amount beyond [`AMOUNT_MAX`], a
+/// post or void that names accounts, another kind that names a pending transfer.
+pub fn ensure_valid(transfers: &[Transfer]) -> Result<()> {
+    transfers.iter().try_for_each(|transfer| {
+        let Transfer { id, kind, debit_account_id, credit_account_id, amount, pending_id } = *transfer;
+        if amount > AMOUNT_MAX {
+            return Err(bad_input(format!(
+                "transfer {id:x}: an amount of {amount}: {AMOUNT_MAX} (2^63 - 1) is the most that PostgreSQL's bigint holds"
+            )));
+        }
+        let ends = kind.ends_pending();
+        if ends && (debit_account_id, credit_account_id) != (0, 0) || !ends && pending_id != 0 {
+            return Err(bad_input(format!(
+                "transfer {id:x}: a post or void names a pending transfer and no accounts, others name accounts alone"
+            )));
+        }
+        Ok(())
     })
 }
 
@@ -176,10 +185,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_that_not_all_hold_are_refused_with_the_reason() {
-        let with = |amount| [Transfer::default(), Transfer { amount, ..Transfer::default() }];
-        ensure_amounts(&with(AMOUNT_MAX)).expect("all hold it");
-        let told = ensure_amounts(&with(AMOUNT_MAX + 1)).expect_err("too large").to_string();
-        assert!(told.starts_with("an amount of 9223372036854775808: ") && told.contains("bigint"), "{told}");
+    fn what_not_all_understand_alike_is_refused_with_the_reason() {
+        let refusal =
+            |transfer| ensure_valid(&[Transfer::default(), transfer]).map_err(|error| error.to_string());
+        let plain = Transfer { id: 171, debit_account_id: 1, credit_account_id: 2, ..Transfer::default() };
+        let post = Transfer { id: 171, kind: Kind::Post, pending_id: 7, ..Transfer::default() };
+        assert_eq!(refusal(Transfer { amount: AMOUNT_MAX, ..plain }), Ok(()));
+        assert_eq!(refusal(post), Ok(()));
+        let told = refusal(Transfer { amount: AMOUNT_MAX + 1, ..plain }).expect_err("too large");
+        assert!(
+            told.starts_with("transfer ab: an amount of 9223372036854775808: ") && told.contains("bigint"),
+            "{told}"
+        );
+        for wrong in [
+            Transfer { debit_account_id: 1, ..post },
+            Transfer { credit_account_id: 1, ..post },
+            Transfer { pending_id: 7, ..plain },
+        ] {
+            assert!(refusal(wrong).is_err_and(|told| told.contains("names a pending transfer")), "{wrong:?}");
+        }
     }
 }

@@ -120,6 +120,15 @@ impl Postgres {
     }
 }
 
+impl Postgres {
+    /// Whether a commit waits for the disk: only then it pays to release accounts before.
+    fn waits_for_disk(&mut self) -> Result<bool> {
+        let waits =
+            "SELECT current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off'";
+        Ok(self.admin.query_one(waits, &[])?.get(0))
+    }
+}
+
 impl Server for Postgres {
     /// As it is for the clients too: `admin` connected by the same name to the same database, where
     /// the administrator may have set what differs from the server's own.
@@ -154,9 +163,12 @@ impl Server for Postgres {
 
     fn ledger_client(&mut self, meter: Meter) -> Result<Box<dyn Ledger>> {
         let mut connection = self.config.connect(NoTls).context("one more connection")?;
-        // A CALL would be planned anew each time.
-        connection.batch_execute("SET plan_cache_mode = force_generic_plan")?;
-        Ok(Box::new(ledger::Client::new(connection, meter)?))
+        // A CALL would be planned anew each time; the functions look again at what they waited for.
+        connection.batch_execute(
+            "SET plan_cache_mode = force_generic_plan; SET default_transaction_isolation = 'read committed'",
+        )?;
+        let waits_for_disk = self.waits_for_disk()?;
+        Ok(Box::new(ledger::Client::new(connection, waits_for_disk, meter)?))
     }
 
     /// Dead versions of the rows that were funded, and statistics: autovacuum's work, in its minute.

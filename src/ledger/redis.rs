@@ -14,10 +14,11 @@ mod packing;
 mod seed;
 
 /// The settings that decide what a figure means.
-const SETTINGS: [&str; 5] = ["appendonly", "appendfsync", "save", "maxmemory", "io-threads"];
+const SETTINGS: [&str; 6] =
+    ["appendonly", "appendfsync", "no-appendfsync-on-rewrite", "save", "maxmemory", "io-threads"];
 
 /// Those that decide where a write has arrived before its reply.
-const DURABILITY_SETTINGS: [&str; 3] = ["appendonly", "appendfsync", "save"];
+const DURABILITY_SETTINGS: [&str; 4] = ["appendonly", "appendfsync", "no-appendfsync-on-rewrite", "save"];
 
 /// A Redis or Valkey server.
 struct Redis {
@@ -82,7 +83,10 @@ impl Redis {
 fn wanted_settings(durability: Durability) -> &'static [(&'static str, &'static str)] {
     match durability {
         Durability::Shipped => &[],
-        Durability::Fsync => &[("appendonly", "yes"), ("appendfsync", "always")],
+        // A rewrite of the log must not switch it off.
+        Durability::Fsync => {
+            &[("appendonly", "yes"), ("appendfsync", "always"), ("no-appendfsync-on-rewrite", "no")]
+        }
         Durability::OsCache => &[("appendonly", "yes"), ("appendfsync", "no")],
         Durability::Memory => &[("appendonly", "no"), ("save", "")],
     }

@@ -185,7 +185,11 @@ fn check_guarantees(ledger: &mut dyn Ledger, population: &Population) -> Result<
         ledger.submit()?;
         let found = ledger.receive()?.first().map_or(Outcome::Ok, |refusal| refusal.outcome);
         let (found, expected) = (found.name(), expected.name());
-        ensure!(found == expected, "a transfer that must be refused as {expected} was answered by {found}");
+        let id = transfer.id;
+        ensure!(
+            found == expected,
+            "the transfer {id:x} must be refused as {expected} and was answered by {found}"
+        );
     }
     Ok(())
 }
@@ -225,7 +229,7 @@ fn check_transfers(
     expected: &mut Expected<'_>,
 ) -> Result<()> {
     let (mut op, mut asked) = (Vec::new(), Vec::with_capacity(EVENTS_MAX));
-    for _ in 0..ops {
+    for number in 0..ops {
         stream.next_op(&mut op);
         if asked.len() + op.len() > EVENTS_MAX {
             check_stored(ledger, &asked)?;
@@ -234,7 +238,7 @@ fn check_transfers(
         for transfer in &op {
             let stored = as_stored(transfer, op[0]);
             expected.add(&stored);
-            asked.push(stored);
+            asked.push((number, stored));
         }
     }
     check_stored(ledger, &asked)?;
@@ -254,17 +258,24 @@ fn as_stored(transfer: &Transfer, hold: Transfer) -> Transfer {
     }
 }
 
-fn check_stored(ledger: &mut dyn Ledger, asked: &[Transfer]) -> Result<()> {
+/// Compares transfers, each with the number of its op, with what is stored. Those of one op must be
+/// stored in its order.
+fn check_stored(ledger: &mut dyn Ledger, asked: &[(u64, Transfer)]) -> Result<()> {
     if asked.is_empty() {
         return Ok(());
     }
-    let ids: Vec<u128> = asked.iter().map(|transfer| transfer.id).collect();
+    let ids: Vec<u128> = asked.iter().map(|(_, transfer)| transfer.id).collect();
     let found = ledger.transfers(&ids).context("looking up transfers")?;
     ensure!(found.len() == ids.len(), "{} transfers instead of {} were looked up", found.len(), ids.len());
-    for (asked, found) in asked.iter().zip(found) {
-        let found = found.map(|stored| stored.transfer);
-        ensure!(found.is_some(), "the transfer {:x} was acknowledged and is not stored", asked.id);
-        ensure!(found == Some(*asked), "stored is {found:?} instead of {asked:?}");
+    let mut before = None;
+    for ((op, asked), found) in asked.iter().zip(found) {
+        let found = found
+            .with_context(|| format!("the transfer {:x} was acknowledged and is not stored", asked.id))?;
+        ensure!(found.transfer == *asked, "stored is {:?} instead of {asked:?}", found.transfer);
+        let time = (*op, found.timestamp);
+        let in_order = before.is_none_or(|(last_op, last)| last_op != *op || last < found.timestamp);
+        ensure!(in_order, "the transfer {:x} is stored out of its order", asked.id);
+        before = Some(time);
     }
     Ok(())
 }

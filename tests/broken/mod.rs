@@ -25,6 +25,8 @@ pub enum Fault {
     LosesWrite,
     /// A transfer is done once more, under an id of its own.
     DoublesWrite,
+    /// A transfer is done with one unit less.
+    WrongAmount,
     /// Accounts may be overdrawn.
     IgnoresLimit,
 }
@@ -77,6 +79,9 @@ impl Ledger for Broken {
             if self.strikes(Fault::LosesWrite) {
                 transfers[place].id = self.other_ids.next();
                 transfers[place].amount = 0;
+            }
+            if self.strikes(Fault::WrongAmount) {
+                transfers[place].amount = transfers[place].amount.saturating_sub(1);
             }
             if self.strikes(Fault::DoublesWrite) {
                 let again = Transfer { id: self.other_ids.next(), ..transfers[place] };

@@ -127,3 +127,34 @@ fn a_server_of_another_durability_is_refused() {
         assert!(error.to_string().contains("./run.sh"), "{error}");
     }
 }
+
+#[test]
+fn the_early_way_means_the_same() {
+    let _turn = TURN.lock();
+    let mut book = Book::new(System::Postgres, Durability::Shipped);
+    let account = |id, debits_must_not_exceed_credits| NewAccount { id, debits_must_not_exceed_credits };
+    book.client.create_accounts(&[account(1, false), account(2, true)]).expect("new");
+    let url = std::env::var("DATABASE_URL").expect("DATABASE_URL");
+    let mut admin = postgres::Client::connect(&url, postgres::NoTls).expect("it answers");
+    let mut early = |id: u32, debit: u32, credit: u32, amount: u32| -> Option<Vec<i32>> {
+        let uuid = |id: u32| format!("'00000000-0000-0000-0000-{id:012x}'::uuid");
+        let (id, debit, credit) = (uuid(id), uuid(debit), uuid(credit));
+        let none = uuid(0);
+        let call = format!(
+            "CALL ledger_bench.ledger_one_early({id}, 0::smallint, {debit}, {credit}, {amount}, {none}, NULL)"
+        );
+        // Whether it had to wait is the machine's to say.
+        let answer: Option<Vec<i32>> = admin.query_one(&call, &[]).expect("called").get(0);
+        answer.filter(|answer| answer[0] != -2)
+    };
+    assert_eq!(early(10, 1, 2, 5), None);
+    assert_eq!(early(10, 1, 2, 5), Some(vec![0, 46]), "exists");
+    assert_eq!(early(11, 2, 1, 6), Some(vec![0, 54]), "exceeds_credits");
+    assert_eq!(early(11, 2, 1, 1), Some(vec![0, 68]), "id_already_failed");
+    assert_eq!(early(12, 2, 1, 5), None);
+    let accounts = book.client.accounts(&[1, 2]).expect("accounts");
+    let sums: Vec<_> =
+        accounts.iter().flatten().map(|sums| (sums.debits_posted, sums.credits_posted)).collect();
+    assert_eq!(sums, [(5, 5), (5, 5)]);
+    assert_eq!(book.client.transfer_count().expect("a count"), Some(2));
+}

@@ -1,12 +1,15 @@
 //! Many clients at once on a few accounts: nothing is lost, nothing is done twice, no limit is
 //! broken, nobody waits for ever, and debits equal credits.
 
-use std::{collections::HashMap, sync::Barrier};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Barrier,
+};
 
 use anyhow::{Context, Result, ensure};
 use ledger_bench::{
     ledger::{
-        Account, Ledger,
+        Account, EVENTS_MAX, Ledger,
         ids::Source,
         model::{Kind, NewAccount, Outcome, Stored, Transfer},
     },
@@ -22,8 +25,8 @@ const LIMITED_FUNDS: u64 = 300;
 /// A transfer as two clients ask for it, and what each of them was told.
 type Told = HashMap<u128, Vec<Outcome>>;
 
-/// Runs all clients and checks what they leave behind.
-pub fn prove(connect: &mut Connect<'_>) -> Result<()> {
+/// Runs all clients, with requests of 1 to `largest` transfers, and checks what they leave behind.
+pub fn prove(connect: &mut Connect<'_>, largest: u64) -> Result<()> {
     let mut source = Source::new();
     let accounts: Vec<u128> = (0..4).map(|number| source.account(number)).collect();
     let mut first = connect();
@@ -50,7 +53,7 @@ pub fn prove(connect: &mut Connect<'_>) -> Result<()> {
             let (script, barrier) = (&scripts[number / 2], &barrier);
             scope.spawn(move || {
                 barrier.wait();
-                play(ledger.as_mut(), script, Rng::new(7, number as u64))
+                play(ledger.as_mut(), script, largest, Rng::new(7, number as u64))
             })
         };
         let handles: Vec<_> = clients.into_iter().enumerate().map(spawn).collect();
@@ -63,7 +66,8 @@ pub fn prove(connect: &mut Connect<'_>) -> Result<()> {
     for transfer in &funding {
         all.insert(transfer.id, vec![Outcome::Ok]);
     }
-    check(first.as_mut(), &accounts, &all)
+    let asked: Vec<Transfer> = scripts.into_iter().flatten().chain(funding).collect();
+    check(first.as_mut(), &accounts, &asked, &all)
 }
 
 /// Plain transfers, and holds of which most are posted, voided, or both. Amounts are such that the
@@ -92,11 +96,16 @@ fn script(accounts: &[u128], source: &mut Source, mut rng: Rng) -> Vec<Transfer>
     script
 }
 
-/// Asks for all of a script, in batches of 1 to 12.
-fn play(ledger: &mut dyn Ledger, mut script: &[Transfer], mut rng: Rng) -> Result<Vec<(u128, Outcome)>> {
+/// Asks for all of a script, in batches of 1 to `largest`.
+fn play(
+    ledger: &mut dyn Ledger,
+    mut script: &[Transfer],
+    largest: u64,
+    mut rng: Rng,
+) -> Result<Vec<(u128, Outcome)>> {
     let mut told = Vec::new();
     while !script.is_empty() {
-        let count = usize::try_from(rng.below(12) + 1).expect("small").min(script.len());
+        let count = usize::try_from(rng.below(largest) + 1).expect("small").min(script.len());
         let (batch, rest) = script.split_at(count);
         let ids = batch.iter().map(|transfer| transfer.id);
         told.extend(ids.zip(send(ledger, batch)?));
@@ -116,17 +125,22 @@ fn send(ledger: &mut dyn Ledger, transfers: &[Transfer]) -> Result<Vec<Outcome>>
     Ok(outcomes)
 }
 
-fn check(ledger: &mut dyn Ledger, accounts: &[u128], told: &Told) -> Result<()> {
-    let ids: Vec<u128> = told.keys().copied().collect();
-    let stored: HashMap<u128, Stored> =
-        ledger.transfers(&ids)?.into_iter().flatten().map(|stored| (stored.transfer.id, stored)).collect();
+fn check(ledger: &mut dyn Ledger, accounts: &[u128], asked: &[Transfer], told: &Told) -> Result<()> {
+    let mut stored: HashMap<u128, Stored> = HashMap::new();
+    for some in asked.chunks(EVENTS_MAX) {
+        let ids: Vec<u128> = some.iter().map(|transfer| transfer.id).collect();
+        stored.extend(ledger.transfers(&ids)?.into_iter().flatten().map(|one| (one.transfer.id, one)));
+    }
+    check_stored(asked, &stored)?;
     for (id, outcomes) in told {
         let done = outcomes.iter().filter(|&&outcome| outcome == Outcome::Ok).count();
+        let exists = outcomes.contains(&Outcome::Exists);
         ensure!(done <= 1, "{id:x} was done {done} times");
         ensure!(
             (done == 1) == stored.contains_key(id),
             "{id:x} was told {outcomes:?}, stored is another thing"
         );
+        ensure!(!exists || stored.contains_key(id), "{id:x} was told to exist and does not");
     }
     if let Some(count) = ledger.transfer_count()? {
         ensure!(
@@ -148,6 +162,28 @@ fn check(ledger: &mut dyn Ledger, accounts: &[u128], told: &Told) -> Result<()> 
     }
     let refused = told.values().flatten().filter(|&&outcome| outcome == Outcome::ExceedsCredits).count();
     ensure!(refused > 0, "no account was ever too poor: the test proves little");
+    Ok(())
+}
+
+/// Each is stored as it was asked for, a hold is ended once and by no more than it holds, and no two
+/// have the same place in time.
+fn check_stored(asked: &[Transfer], stored: &HashMap<u128, Stored>) -> Result<()> {
+    let mut ended = HashSet::new();
+    for asked in asked {
+        let Some(Stored { transfer, .. }) = stored.get(&asked.id) else { continue };
+        let mut expected = *asked;
+        if asked.kind.ends_pending() {
+            let hold = stored.get(&asked.pending_id).context("a hold that was ended is not stored")?.transfer;
+            expected.debit_account_id = hold.debit_account_id;
+            expected.credit_account_id = hold.credit_account_id;
+            expected.amount = if asked.kind == Kind::Void { hold.amount } else { asked.amount };
+            ensure!(expected.amount <= hold.amount, "{:x} posts more than is held", asked.id);
+            ensure!(ended.insert(asked.pending_id), "the hold {:x} was ended twice", asked.pending_id);
+        }
+        ensure!(*transfer == expected, "stored is {transfer:?} instead of {expected:?}");
+    }
+    let times: HashSet<u64> = stored.values().map(|one| one.timestamp).collect();
+    ensure!(times.len() == stored.len(), "two transfers have the same place in time");
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use super::{book::Book, lock};
 use crate::{
     ledger::{
         Account, Ledger,
-        model::{NewAccount, Outcome, Refusal, Stored, Transfer, ensure_amounts},
+        model::{NewAccount, Outcome, Refusal, Stored, Transfer, ensure_valid},
     },
     meter::Meter,
 };
@@ -51,7 +51,7 @@ impl Ledger for Client {
     }
 
     fn prepare(&mut self, transfers: &[Transfer]) -> Result<()> {
-        ensure_amounts(transfers)?;
+        ensure_valid(transfers)?;
         let mut request = self.spent.pop().unwrap_or_default();
         request.clear();
         request.extend_from_slice(transfers);

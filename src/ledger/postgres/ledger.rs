@@ -13,7 +13,7 @@ use super::wire::{Id, Parameter};
 use crate::{
     ledger::{
         Account, Durability, EVENTS_MAX, Ledger,
-        model::{Kind, NewAccount, Outcome, Refusal, Stored, Transfer, ensure_amounts},
+        model::{Kind, NewAccount, Outcome, Refusal, Stored, Transfer, ensure_valid},
     },
     meter::Meter,
 };
@@ -128,8 +128,9 @@ pub struct Client {
     connection: Connection,
     transfer_one: Statement,
     transfer_one_early: Statement,
-    /// Requests of one transfer that are still to go the early way.
+    /// Requests of one transfer that are still to go the early way, where a commit waits for the disk.
     early_left: u32,
+    waits_for_disk: bool,
     transfer: Statement,
     create_accounts: Statement,
     accounts: Statement,
@@ -144,12 +145,13 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(mut connection: Connection, meter: Meter) -> Result<Self> {
+    pub fn new(mut connection: Connection, waits_for_disk: bool, meter: Meter) -> Result<Self> {
         let mut prepare = |sql| connection.prepare(sql).context("preparing a statement");
         Ok(Self {
             transfer_one: prepare(TRANSFER_ONE)?,
             transfer_one_early: prepare(TRANSFER_ONE_EARLY)?,
             early_left: 0,
+            waits_for_disk,
             transfer: prepare(TRANSFER)?,
             create_accounts: prepare(CREATE_ACCOUNTS)?,
             accounts: prepare(ACCOUNTS)?,
@@ -179,7 +181,7 @@ impl Ledger for Client {
     }
 
     fn prepare(&mut self, transfers: &[Transfer]) -> Result<()> {
-        ensure_amounts(transfers)?;
+        ensure_valid(transfers)?;
         let mut request = self.spent.pop().unwrap_or_else(Request::new);
         request.encode(transfers)?;
         self.prepared.push_back(request);
@@ -205,7 +207,8 @@ impl Ledger for Client {
         let answer: Option<Vec<i32>> = row.try_get(0)?;
         let Answer { refusals, retries, waited } = read_answer(&answer.unwrap_or_default(), request.count)?;
         self.retries += retries;
-        self.early_left = if waited { EARLY_REQUESTS } else { self.early_left.saturating_sub(1) };
+        self.early_left =
+            if waited && self.waits_for_disk { EARLY_REQUESTS } else { self.early_left.saturating_sub(1) };
         self.spent.push(request);
         Ok(refusals)
     }

@@ -10,7 +10,7 @@ use super::packing::{self, Packer};
 use crate::{
     ledger::{
         Account, Ledger,
-        model::{NewAccount, Refusal, Stored, Transfer, ensure_amounts},
+        model::{NewAccount, Refusal, Stored, Transfer, ensure_valid},
     },
     meter::Meter,
 };
@@ -106,7 +106,7 @@ impl Ledger for Client {
     }
 
     fn prepare(&mut self, transfers: &[Transfer]) -> Result<()> {
-        ensure_amounts(transfers)?;
+        ensure_valid(transfers)?;
         let mut request = self.spent.pop().unwrap_or_default();
         self.packer.create_transfers(transfers, &mut request);
         self.prepared.push_back(request);

@@ -11,7 +11,7 @@ use super::{CODE, LEDGER, Waiter, seed::sums};
 use crate::{
     ledger::{
         Account, Ledger,
-        model::{Kind, NewAccount, Outcome, Refusal, Stored, Transfer, ensure_amounts},
+        model::{Kind, NewAccount, Outcome, Refusal, Stored, Transfer, ensure_valid},
     },
     meter::Meter,
 };
@@ -53,7 +53,7 @@ impl Ledger for Client {
     }
 
     fn prepare(&mut self, transfers: &[Transfer]) -> Result<()> {
-        ensure_amounts(transfers)?;
+        ensure_valid(transfers)?;
         self.prepared.push_back(transfers.iter().map(request).collect());
         Ok(())
     }
