@@ -517,7 +517,7 @@ set_up() {
 }
 
 run() {
-  local run_id csv folder systems samples=() # read_plan fills these
+  local run_id csv folder systems samples=() html # read_plan fills the first
   local system sample own=() since failed=0 measured=0
   set_up_tools
   build
@@ -533,7 +533,9 @@ run() {
     measure "$sample"
   done
   child "$bin" report --csv "$csv" --run "$run_id" || failed=1
-  say "the rows are in $csv"
+  html=${csv%/*}/report.html
+  child "$bin" report --csv "$csv" --run "$run_id" --format html --output "$html" || failed=1
+  say "the rows are in $csv, charts in $html"
   exit "$failed"
 }
 

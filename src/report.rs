@@ -7,6 +7,7 @@ pub mod case;
 pub mod comparison;
 mod comparison_page;
 pub mod gobench;
+pub mod html;
 pub mod markdown;
 pub mod page;
 #[cfg(test)]

@@ -14,6 +14,8 @@ pub enum Format {
     Table,
     /// With the tables of GitHub's flavour.
     Markdown,
+    /// One file with charts, for a browser.
+    Html,
     /// Go's benchmark text, a line a sample, for benchstat.
     Gobench,
     /// Every figure, for programs.
@@ -38,6 +40,9 @@ pub struct ReportArgs {
     /// How it is written.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+    /// Where it goes, in place of stdout.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// The seed suite beside its predecessor's published figures, as ratios of systems.
     #[arg(long)]
     pub against_seed: bool,

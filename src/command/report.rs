@@ -1,6 +1,6 @@
 //! `report`: what rows say, in the format that is asked for.
 
-use std::{io::IsTerminal, path::PathBuf};
+use std::{fs, io::IsTerminal, path::PathBuf};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::{
     error::bad_input,
     measurement::{self, Measurement},
     report::{
-        Analysis, analyze, gobench, markdown, seed,
+        Analysis, analyze, gobench, html, markdown, seed,
         select::{Choice, select},
         table, text,
     },
@@ -32,7 +32,11 @@ pub fn report(args: &ReportArgs) -> Result<Outcome> {
         }
         analysis.against_seed = Some(seed::against_seed(&analysis));
     }
-    print(&written(&analysis, args.format)?)?;
+    let text = written(&analysis, args.format)?;
+    match &args.output {
+        Some(path) => fs::write(path, text).with_context(|| format!("writing {}", path.display()))?,
+        None => print(&text)?,
+    }
     Ok(Outcome::Good)
 }
 
@@ -40,6 +44,7 @@ fn written(analysis: &Analysis, format: Format) -> Result<String> {
     Ok(match format {
         Format::Table => text::render(&table::page(analysis), width()),
         Format::Markdown => markdown::render(&table::page(analysis)),
+        Format::Html => html::render(analysis),
         Format::Gobench => gobench::render(analysis),
         Format::Json => json(analysis)?,
     })

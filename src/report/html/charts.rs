@@ -1,0 +1,170 @@
+//! Charts as inline SVG, each with its figures as a text alternative. Systems are told apart by
+//! colour, marker, dashes and label.
+
+use std::fmt::Write;
+
+use super::{axis::Axis, escaped, name};
+use crate::report::{
+    analysis::{Case, Series},
+    case::system_place,
+    words,
+};
+
+const WIDTH: f64 = 420.0;
+const HEIGHT: f64 = 220.0;
+/// Room for the labels of a vertical axis, and at the right.
+const LEFT: f64 = 60.0;
+const RIGHT: f64 = 80.0;
+const TOP: f64 = 10.0;
+const BOTTOM: f64 = 24.0;
+
+/// Time per op with its 95 % interval, a line a system, on a logarithmic scale.
+pub fn bars(case: &Case) -> String {
+    let ends = case.series.iter().flat_map(|series| {
+        let interval = series.ns_per_op_interval.map(|ends| [ends.low, ends.high]);
+        [series.ns_per_op].into_iter().chain(interval.into_iter().flatten())
+    });
+    let Some(axis) = Axis::around(ends, 110.0, WIDTH - 20.0) else { return String::new() };
+    let bottom = TOP + 34.0 * count(case.series.len());
+    let mut body = String::new();
+    for tick in axis.ticks() {
+        let x = axis.place(tick);
+        let _ = write!(
+            body,
+            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/>\
+             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            bottom + 16.0,
+            words::time(tick)
+        );
+    }
+    for (place, series) in case.series.iter().enumerate() {
+        let y = TOP + 34.0 * count(place) + 20.0;
+        let interval = series.ns_per_op_interval.map_or_else(String::new, |ends| {
+            let (low, high) = (axis.place(ends.low), axis.place(ends.high));
+            format!("<line class=\"interval\" x1=\"{low:.1}\" x2=\"{high:.1}\" y1=\"{y}\" y2=\"{y}\"/>")
+        });
+        let x = axis.place(series.ns_per_op);
+        let from = axis.place(0.0);
+        let _ = write!(
+            body,
+            "<g class=\"{}\"><line x1=\"{from:.1}\" x2=\"{x:.1}\" y1=\"{y}\" y2=\"{y}\"/>{interval}{}</g>\
+             <text x=\"0\" y=\"{:.1}\">{}</text><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            class(series),
+            marker(series, x, y),
+            y + 4.0,
+            escaped(&name(series)),
+            y - 8.0,
+            words::time(series.ns_per_op),
+        );
+    }
+    figure("Time per op, median and its 95 % interval", case, bottom + 22.0, &body, |series| {
+        let interval = series.ns_per_op_interval.map(words::time_interval).unwrap_or("none".into());
+        format!("{} (interval {interval})", words::time(series.ns_per_op))
+    })
+}
+
+/// Latencies of requests by percentile; what too few ops have is left out.
+pub fn latencies(case: &Case) -> String {
+    let points = |series: &Series| {
+        let latencies = &series.latency_ns;
+        let all = [latencies.min, latencies.p50, latencies.p90, latencies.p99, latencies.p999, latencies.max];
+        all.into_iter().enumerate().filter_map(|(place, value)| Some((place, value?))).collect()
+    };
+    let names = ["min", "p50", "p90", "p99", "p99.9", "max"].map(String::from);
+    lines("Latency of one op, by percentile", case, &names, points)
+}
+
+/// Time per op of each round: a drift shows as a slope.
+pub fn rounds(case: &Case) -> String {
+    let most = case.series.iter().map(|series| series.rounds.len()).max().unwrap_or(0);
+    let names: Vec<String> = (1..=most).map(|round| round.to_string()).collect();
+    let points = |series: &Series| series.rounds.iter().map(|round| round.ns_per_op).enumerate().collect();
+    lines("Time per op, by round", case, &names, points)
+}
+
+/// A line a system over named places.
+fn lines(
+    title: &str,
+    case: &Case,
+    names: &[String],
+    points: impl Fn(&Series) -> Vec<(usize, f64)>,
+) -> String {
+    let values = case.series.iter().flat_map(&points).map(|(_, value)| value);
+    let Some(axis) = Axis::around(values, HEIGHT - BOTTOM, TOP) else { return String::new() };
+    let step = (WIDTH - LEFT - RIGHT) / count(names.len().max(2) - 1);
+    let x = |place: usize| LEFT + step * count(place);
+    let mut body = String::new();
+    for tick in axis.ticks() {
+        let y = axis.place(tick);
+        let _ = write!(
+            body,
+            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
+             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            WIDTH - RIGHT,
+            LEFT - 6.0,
+            y + 4.0,
+            words::time(tick)
+        );
+    }
+    let every = names.len().div_ceil(10).max(1);
+    for (place, name) in names.iter().enumerate().step_by(every) {
+        let _ = write!(
+            body,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{name}</text>",
+            x(place),
+            HEIGHT - 6.0
+        );
+    }
+    for series in &case.series {
+        let points = points(series);
+        let places = points.iter().map(|&(place, value)| (x(place), axis.place(value)));
+        let path: Vec<String> = places.clone().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let markers: String = places.clone().map(|(x, y)| marker(series, x, y)).collect();
+        let Some((end_x, end_y)) = places.last() else { continue };
+        let _ = write!(
+            body,
+            "<g class=\"{}\"><polyline points=\"{}\"/>{markers}</g><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            class(series),
+            path.join(" "),
+            end_x + 8.0,
+            end_y + 4.0,
+            escaped(&name(series))
+        );
+    }
+    figure(title, case, HEIGHT, &body, |series| {
+        let points = points(series);
+        let told = points.iter().map(|&(place, value)| format!("{} {}", names[place], words::time(value)));
+        told.collect::<Vec<_>>().join(", ")
+    })
+}
+
+/// A chart with its title, and its figures in words for who cannot see it.
+fn figure(title: &str, case: &Case, height: f64, body: &str, told: impl Fn(&Series) -> String) -> String {
+    let told = case.series.iter().map(|series| format!("{}: {}", name(series), told(series)));
+    let told = told.collect::<Vec<_>>().join("; ");
+    format!(
+        "<figure><figcaption>{title}</figcaption><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\
+         <title>{title}, {}</title><desc>{}</desc>{body}</svg></figure>\n",
+        escaped(&case.label),
+        escaped(&told)
+    )
+}
+
+fn class(series: &Series) -> String {
+    format!("s{}", system_place(&series.system).min(3))
+}
+
+/// A circle, a square, a triangle, a diamond.
+fn marker(series: &Series, x: f64, y: f64) -> String {
+    match system_place(&series.system) {
+        0 => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"/>"),
+        1 => format!("<rect x=\"{:.1}\" y=\"{:.1}\" width=\"6\" height=\"6\"/>", x - 3.0, y - 3.0),
+        2 => format!("<path d=\"M{x:.1} {:.1}l4 7h-8z\"/>", y - 4.0),
+        _ => format!("<path d=\"M{x:.1} {:.1}l4 4-4 4-4-4z\"/>", y - 4.0),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few lines on a chart")]
+fn count(number: usize) -> f64 {
+    number as f64
+}

@@ -1,0 +1,101 @@
+use super::*;
+use crate::{
+    measurement::Measurement,
+    report::{analyze, samples},
+};
+
+fn html(rows: &[Measurement]) -> String {
+    render(&analyze(rows, false))
+}
+
+/// Every element that is opened is closed, in order.
+fn assert_balanced(html: &str) {
+    let mut open = Vec::new();
+    for tag in html.split('<').skip(1).map(|rest| rest.split_once('>').expect("a tag ends").0) {
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
+        let is_void = tag.ends_with('/') || ["!DOCTYPE", "meta"].contains(&name);
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "</{name}>");
+        } else if !is_void {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn it_is_one_well_formed_file_without_script_or_network() {
+    let html = html(&samples::run());
+    assert_balanced(&html);
+    assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>\n"));
+    for foreign in ["<script", "http:", "https:", "src=", "@import", "url("] {
+        assert!(!html.contains(foreign), "{foreign}");
+    }
+    assert!(html.is_ascii());
+}
+
+#[test]
+fn the_tables_say_what_the_terminal_says() {
+    let analysis = analyze(&samples::run(), false);
+    let html = render(&analysis);
+    let page = table::page(&analysis);
+    assert!(!page.grids[0].groups.is_empty());
+    for field in page.grids[0].groups.iter().flat_map(|group| group.lines.iter().flatten()) {
+        assert!(html.contains(&format!(">{}</td>", escaped(field))), "{field}");
+    }
+    let charts = html.matches("<svg").count();
+    assert_eq!(charts, html.matches("<desc>").count());
+    assert!(charts >= 2 * analysis.cases.len(), "{charts} charts");
+}
+
+#[test]
+fn text_of_the_rows_stays_text() {
+    let mut rows = samples::rows("basic", "redis", &[100, 110, 120, 130, 140, 150]);
+    for row in &mut rows {
+        row.warnings = "<script>alert('x')</script>".into();
+        row.server_settings = "a=\"b\"&c".into();
+        row.host = "<b>".into();
+    }
+    let html = html(&rows);
+    assert_balanced(&html);
+    assert!(html.contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;"));
+    assert!(html.contains("a=&quot;b&quot;&amp;c") && html.contains("&lt;b&gt;"));
+    assert!(!html.contains("<script>") && !html.contains("<b>"));
+}
+
+#[test]
+fn nothing_measured_is_said() {
+    let html = html(&[]);
+    assert_balanced(&html);
+    assert!(html.contains("No sample was measured"));
+}
+
+#[test]
+fn the_answer_is_the_data_s() {
+    let mut rows = samples::rows("basic", "redis", &[100, 110, 120, 130, 140, 150]);
+    rows.extend(samples::rows("basic", "postgres", &[1_000, 1_100, 1_200, 1_300, 1_400, 1_500]));
+    let told = answer::sentences(&analyze(&rows, false)).join(" ");
+    assert!(told.starts_with("Redis is the fastest in 1 of 1 cases. The largest difference: PostgreSQL is 10.0x slower than Redis at "), "{told}");
+    assert!(
+        told.contains("All 12 samples passed their checks; the widest spread over the rounds is 40 % ("),
+        "{told}"
+    );
+    let mut close = samples::rows("basic", "redis", &[100, 110, 120, 130, 140, 150]);
+    close.extend(samples::rows("basic", "postgres", &[101, 111, 121, 129, 139, 149]));
+    close[0].verified = "no".into();
+    let told = answer::sentences(&analyze(&close, false)).join(" ");
+    assert!(!told.contains("is the fastest") && !told.contains("largest"), "{told}");
+    assert!(told.contains("1 of 12 samples failed and are in no figure"), "{told}");
+}
+
+#[test]
+fn a_case_names_what_measures_it_again() {
+    let mut rows = samples::rows("basic_batch", "redis", &[100]);
+    rows[0].batch = 500;
+    let html = html(&rows);
+    assert!(
+        html.contains(
+            "<code>./run.sh --suite seed --benchmark basic_batch --system redis --batch 500</code>"
+        )
+    );
+}
