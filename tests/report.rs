@@ -226,3 +226,18 @@ fn what_cannot_be_read_is_named_on_one_line() {
     }
     assert!(Path::new(&bench.csv()).exists());
 }
+
+#[test]
+fn a_page_is_written_over_our_own_alone() {
+    let bench = Bench::new();
+    file(&bench, "results.csv", "run-1", 1_000);
+    let command = "report results.csv --format html --output report.html";
+    let page = bench.csv().with_file_name("report.html");
+    for _ in 0..2 {
+        assert_eq!(good(&bench, command), "");
+        assert!(fs::read_to_string(&page).expect("written").contains("7.00 us"));
+    }
+    fs::write(&page, "<html>somebody else's").expect("written");
+    assert!(refusal(&bench, command).contains("is no report of this program"));
+    assert_eq!(fs::read_to_string(&page).expect("there"), "<html>somebody else's");
+}

@@ -101,7 +101,7 @@ bystander_answers() {
 }
 
 all_three_systems() {
-  exits 0 run && rows 3 && [[ $(grep -c . "$scratch/stdout") -ge 3 ]] && nothing_left
+  exits 0 run && rows 3 && [[ $(grep -c . "$scratch/stdout") -ge 3 ]] && grep -q '<svg' "$scratch/report.html" && nothing_left
 }
 
 # tier SYSTEM DURABILITY SETTING: a verified row says that its server had the setting.

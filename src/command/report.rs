@@ -1,6 +1,10 @@
 //! `report`: what rows say, in the format that is asked for.
 
-use std::{fs, io::IsTerminal, path::PathBuf};
+use std::{
+    fs,
+    io::IsTerminal,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -34,10 +38,22 @@ pub fn report(args: &ReportArgs) -> Result<Outcome> {
     }
     let text = written(&analysis, args.format)?;
     match &args.output {
-        Some(path) => fs::write(path, text).with_context(|| format!("writing {}", path.display()))?,
+        Some(path) => write(path, &text, args.format)?,
         None => print(&text)?,
     }
     Ok(Outcome::Good)
+}
+
+/// `run.sh` writes the HTML without being asked for it, so only over one of ours.
+fn write(path: &Path, text: &str, format: Format) -> Result<()> {
+    let is_foreign = |text: String| !text.contains(html::MARK);
+    if format == Format::Html && path.exists() && fs::read_to_string(path).map_or(true, is_foreign) {
+        return Err(bad_input(format!(
+            "{} is left as it is: it is no report of this program: name another file by --output",
+            path.display()
+        )));
+    }
+    fs::write(path, text).with_context(|| format!("writing {}", path.display()))
 }
 
 fn written(analysis: &Analysis, format: Format) -> Result<String> {

@@ -19,6 +19,9 @@ mod charts;
 
 const STYLE: &str = include_str!("html/style.css");
 
+/// Stands in every file of ours, and near its start.
+pub const MARK: &str = "<meta name=\"generator\" content=\"ledger-bench\">";
+
 /// The whole file.
 #[must_use]
 pub fn render(analysis: &Analysis) -> String {
@@ -26,14 +29,14 @@ pub fn render(analysis: &Analysis) -> String {
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>ledger-bench: TigerBeetle, Redis and PostgreSQL</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         {MARK}\n<title>ledger-bench: TigerBeetle, Redis and PostgreSQL</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <h1>How fast money moves</h1>\n<p>{}</p>\n",
         escaped(&page.subject)
     );
     for alarm in &page.alarms {
         let _ = writeln!(html, "<p class=\"alarm\">{}</p>", escaped(alarm));
     }
-    html += &format!("<p class=\"answer\">{}</p>\n", escaped(&answer::sentences(analysis).join(" ")));
+    let _ = writeln!(html, "<p class=\"answer\">{}</p>", escaped(&answer::sentences(analysis).join(" ")));
     let groups = page.grids.first().map(|grid| &grid.groups[..]).unwrap_or_default();
     for (case, group) in analysis.cases.iter().zip(groups) {
         html += &section(case, &page.grids[0], group);
@@ -117,7 +120,8 @@ fn command(case: &Case) -> String {
 
 fn notes(page: &Page) -> String {
     let note = |notes: &super::page::Notes| {
-        let lines: String = notes.lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+        let lines: Vec<_> = notes.lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+        let lines = lines.concat();
         format!("<h2>{}</h2>\n<ul>\n{lines}</ul>\n", escaped(notes.title.trim_end_matches(':')))
     };
     page.notes.iter().filter(|notes| !notes.lines.is_empty()).map(note).collect()

@@ -31,14 +31,13 @@ fn winners(cases: &[Case]) -> Option<String> {
     }
     wins.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let (system, count) = wins.first()?;
-    let mut sentence = format!("{system} is the fastest in {count} of {} cases", compared.len());
-    for (system, count) in &wins[1..] {
-        sentence += &format!(", {system} in {count}");
-    }
-    if undecided > 0 {
-        sentence += &format!("; in {undecided} no difference between the first two is shown");
-    }
-    Some(sentence + ".")
+    let others = wins[1..].iter().map(|(system, count)| format!(", {system} in {count}"));
+    let others = others.collect::<Vec<_>>().concat();
+    let open = match undecided {
+        0 => String::new(),
+        _ => format!("; in {undecided} no difference between the first two is shown"),
+    };
+    Some(format!("{system} is the fastest in {count} of {} cases{others}{open}.", compared.len()))
 }
 
 /// The fastest, if chance does not explain its lead over anybody.

@@ -24,7 +24,7 @@ pub fn bars(case: &Case) -> String {
         let interval = series.ns_per_op_interval.map(|ends| [ends.low, ends.high]);
         [series.ns_per_op].into_iter().chain(interval.into_iter().flatten())
     });
-    let Some(axis) = Axis::around(ends, 110.0, WIDTH - 20.0) else { return String::new() };
+    let Some(axis) = Axis::around(ends, 110.0, WIDTH - 30.0) else { return String::new() };
     let bottom = TOP + 34.0 * count(case.series.len());
     let mut body = String::new();
     for tick in axis.ticks() {
@@ -58,7 +58,7 @@ pub fn bars(case: &Case) -> String {
         );
     }
     figure("Time per op, median and its 95 % interval", case, bottom + 22.0, &body, |series| {
-        let interval = series.ns_per_op_interval.map(words::time_interval).unwrap_or("none".into());
+        let interval = series.ns_per_op_interval.map_or("none".into(), words::time_interval);
         format!("{} (interval {interval})", words::time(series.ns_per_op))
     })
 }
@@ -115,27 +115,37 @@ fn lines(
             HEIGHT - 6.0
         );
     }
+    let mut ends = Vec::new();
     for series in &case.series {
         let points = points(series);
         let places = points.iter().map(|&(place, value)| (x(place), axis.place(value)));
         let path: Vec<String> = places.clone().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let markers: String = places.clone().map(|(x, y)| marker(series, x, y)).collect();
-        let Some((end_x, end_y)) = places.last() else { continue };
-        let _ = write!(
-            body,
-            "<g class=\"{}\"><polyline points=\"{}\"/>{markers}</g><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            class(series),
-            path.join(" "),
-            end_x + 8.0,
-            end_y + 4.0,
-            escaped(&name(series))
-        );
+        ends.extend(places.clone().next_back().map(|(x, y)| (series, x, y)));
+        let (class, path) = (class(series), path.join(" "));
+        let _ = write!(body, "<g class=\"{class}\"><polyline points=\"{path}\"/>{markers}</g>");
     }
+    body += &labels(ends);
     figure(title, case, HEIGHT, &body, |series| {
         let points = points(series);
         let told = points.iter().map(|&(place, value)| format!("{} {}", names[place], words::time(value)));
         told.collect::<Vec<_>>().join(", ")
     })
+}
+
+/// The systems' names at the ends of their lines, moved apart where they would cover each other.
+fn labels(mut ends: Vec<(&Series, f64, f64)>) -> String {
+    const APART: f64 = 13.0;
+    ends.sort_by(|a, b| a.2.total_cmp(&b.2));
+    let mut lowest = HEIGHT - BOTTOM;
+    for end in ends.iter_mut().rev() {
+        end.2 = end.2.min(lowest);
+        lowest = end.2 - APART;
+    }
+    let label = |(series, x, y): &(&Series, f64, f64)| {
+        format!("<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 8.0, y + 4.0, escaped(&name(series)))
+    };
+    ends.iter().map(label).collect::<Vec<_>>().concat()
 }
 
 /// A chart with its title, and its figures in words for who cannot see it.
