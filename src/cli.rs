@@ -315,7 +315,10 @@ mod tests {
             ("--durability shipped --system tigerbeetle", "tigerbeetle has fsync alone"),
             ("--durability fsync --system memory", "memory has memory alone"),
             ("--in-flight 2", "one request in flight: use --clients, or leave it out by --system"),
-            ("--system redis --in-flight 8192", "64 clients with 8192 requests in flight each are 524288"),
+            (
+                "--system redis --benchmark parallel --in-flight 8192",
+                "64 clients with 8192 requests in flight each are 524288",
+            ),
             (
                 "--system redis --benchmark batch --batch 8189 --in-flight 123",
                 "1000000 transfers in flight at most",

@@ -47,7 +47,11 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
     row.cpu_steal_permille = shares.map(|shares| shares.steal_permille);
     row.client_cpu_permille = shares.map(|shares| shares.client_permille);
     let (failure, server) = match measured {
-        Err(stalled) => (Some(stalled), None),
+        Err(stalled) => {
+            // Nobody moved any more.
+            row.errors = u64::from(case.clients);
+            (Some(stalled), None)
+        }
         Ok((mut sample, clients)) => {
             let failed = failure(&mut sample, spec.case.clients);
             fill(&mut row, &spec.case, sample);
@@ -57,8 +61,13 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
             for warning in warnings::of(&row) {
                 warn(&mut row, &warning);
             }
-            let failed = failed.or_else(|| watched.run(move || verify(clients)).err());
-            (failed.map(|error| locate(error, &spec.case)), Some(server))
+            match failed {
+                Some(failed) => (Some(locate(failed, &spec.case)), Some(server)),
+                None => match watched.run(move || verify(server, clients, &case)) {
+                    Ok(server) => (None, Some(server)),
+                    Err(wrong) => (Some(locate(wrong, &spec.case)), None),
+                },
+            }
         }
     };
     conclude(&mut row, failure.as_ref());
@@ -134,8 +143,12 @@ fn set_up(mut connected: Connected) -> Result<Connected> {
     Ok(connected)
 }
 
-fn verify(mut clients: Clients) -> Result<()> {
-    clients.verify().context("after the sample")
+/// What the sample left behind, and whether the server still is what it was.
+fn verify(mut server: Box<dyn Server>, mut clients: Clients, case: &Case) -> Result<Box<dyn Server>> {
+    clients.verify().context("after the sample")?;
+    let changed = |error: anyhow::Error| anyhow::anyhow!("after the sample: {}", one_line(&error));
+    server.check_durability(case.durability).map_err(changed)?;
+    Ok(server)
 }
 
 /// The first client that failed, by its number.

@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(
             refused(Durability::Fsync, &format!("has {}", listed(held.into_iter()))),
             "the server has appendonly=no, appendfsync=everysec, save=\"3600 1\"; fsync needs appendonly=yes, \
-             appendfsync=always: ./run.sh starts a server that has them"
+             appendfsync=always, no-appendfsync-on-rewrite=no: ./run.sh starts a server that has them"
         );
         let told = refused(Durability::Memory, "x");
         assert!(told.contains("memory needs appendonly=no, save=\"\""), "{told}");

@@ -70,7 +70,7 @@ pub fn prove(connect: &mut Connect<'_>, largest: u64) -> Result<()> {
     check(first.as_mut(), &accounts, &asked, &all)
 }
 
-/// Plain transfers, and holds of which most are posted, voided, or both. Amounts are such that the
+/// Plain transfers, and holds that are posted, voided, or both in any order. Amounts are such that the
 /// limited accounts are often too poor.
 fn script(accounts: &[u128], source: &mut Source, mut rng: Rng) -> Vec<Transfer> {
     let mut ids = source.next_client();
@@ -88,10 +88,11 @@ fn script(accounts: &[u128], source: &mut Source, mut rng: Rng) -> Vec<Transfer>
         let hold = Transfer { id: ids.next(), kind: Kind::Pending, ..plain };
         let end =
             |id, kind, amount| Transfer { id, kind, amount, pending_id: hold.id, ..Transfer::default() };
-        script.extend([plain, hold, end(ids.next(), Kind::Post, rng.below(hold.amount + 1))]);
-        if rng.below(2) == 0 {
-            script.push(end(ids.next(), Kind::Void, 0));
-        }
+        let mut ends =
+            vec![end(ids.next(), Kind::Post, rng.below(hold.amount + 1)), end(ids.next(), Kind::Void, 0)];
+        rng.shuffle(&mut ends);
+        ends.truncate(usize::try_from(rng.below(2)).expect("small") + 1);
+        script.extend([plain, hold].into_iter().chain(ends));
     }
     script
 }

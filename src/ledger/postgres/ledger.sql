@@ -55,13 +55,30 @@ CREATE TRIGGER ledger_accounts_keep_id BEFORE UPDATE OF id, limited ON ledger_be
 CREATE TRIGGER ledger_transfers_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_bench.ledger_transfers
     FOR EACH STATEMENT EXECUTE FUNCTION ledger_bench.ledger_refuse();
 
--- How many rows break what the tables promise: 0.
+-- How many rows break what constraints would promise, or what the transfers make of the accounts: 0.
 CREATE FUNCTION ledger_bench.ledger_violations() RETURNS bigint LANGUAGE sql STABLE AS $$
+    WITH stored AS (SELECT * FROM ledger_bench.ledger_transfers WHERE kind <> 4),
+    ended AS (
+        SELECT e.*, h.kind AS h_kind, h.debit_account_id AS h_debit, h.credit_account_id AS h_credit, h.amount AS held
+          FROM stored e LEFT JOIN stored h ON h.id = e.pending_id WHERE e.kind IN (2, 3)),
+    change AS (
+        SELECT debit_account_id AS id, amount * (kind = 1)::int AS dp, amount * (kind IN (0, 2))::int AS dpo, 0 AS cp, 0 AS cpo
+          FROM stored
+        UNION ALL SELECT credit_account_id, 0, 0, amount * (kind = 1)::int, amount * (kind IN (0, 2))::int FROM stored
+        UNION ALL SELECT h_debit, - held, 0, 0, 0 FROM ended
+        UNION ALL SELECT h_credit, 0, 0, - held, 0 FROM ended),
+    sums AS (SELECT id, sum(dp) AS dp, sum(dpo) AS dpo, sum(cp) AS cp, sum(cpo) AS cpo FROM change GROUP BY id)
     SELECT (SELECT count(*) FROM ledger_bench.ledger_accounts
              WHERE least(debits_pending, debits_posted, credits_pending, credits_posted) < 0
                 OR debits_pending::numeric + debits_posted > 9223372036854775807
                 OR credits_pending::numeric + credits_posted > 9223372036854775807
                 OR limited AND debits_pending::numeric + debits_posted > credits_posted)
+         + (SELECT count(*) FROM ledger_bench.ledger_accounts a FULL JOIN sums s ON s.id = a.id
+             WHERE (a.debits_pending, a.debits_posted, a.credits_pending, a.credits_posted)
+                   IS DISTINCT FROM (coalesce(s.dp, 0)::bigint, coalesce(s.dpo, 0)::bigint,
+                                     coalesce(s.cp, 0)::bigint, coalesce(s.cpo, 0)::bigint))
+         + (SELECT count(*) FROM ended
+             WHERE (h_kind = 1 AND h_debit = debit_account_id AND h_credit = credit_account_id AND amount <= held) IS NOT TRUE)
          + (SELECT count(*) FROM ledger_bench.ledger_transfers
              WHERE CASE WHEN kind BETWEEN 0 AND 3
                    THEN (amount >= 0 AND debit_account_id <> credit_account_id) IS NOT TRUE

@@ -46,7 +46,12 @@ impl Client {
     }
 
     fn reply(&mut self) -> Result<Value> {
-        let reply = self.connection.recv_response().context("waiting for a reply")?;
+        let explained = |error: redis::RedisError| {
+            let is_silent = error.is_timeout();
+            let error = anyhow::Error::new(error).context("waiting for a reply");
+            if is_silent { error.context("no reply within --timeout: is the server up?") } else { error }
+        };
+        let reply = self.connection.recv_response().map_err(explained)?;
         Ok(reply.extract_error()?)
     }
 
