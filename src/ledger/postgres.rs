@@ -71,11 +71,19 @@ struct Postgres {
 pub fn connect(url: &str, timeout: Duration) -> Result<Box<dyn Server>> {
     let mut config: Config =
         url.parse().map_err(|error| bad_input(format!("DATABASE_URL is not an address: {error}")))?;
+    if has_torn_password(&config) {
+        return Err(bad_input("DATABASE_URL: an @ in a user's name or password is written %40"));
+    }
     config.connect_timeout(timeout).tcp_user_timeout(timeout).application_name("ledger-bench");
     check_resolves(&config)?;
     let mut admin = config.connect(NoTls)?;
     admin.batch_execute("")?;
     Ok(Box::new(Postgres { config, admin }))
+}
+
+/// The parser ends a password at its first `@`: its rest is then a part of the host.
+fn has_torn_password(config: &Config) -> bool {
+    config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(name) if name.contains('@')))
 }
 
 /// A name that is not known is not worth waiting for. Of several hosts one will do.
@@ -93,7 +101,7 @@ fn check_resolves(config: &Config) -> Result<()> {
 
 /// Hosts and ports of a URL or of `name=value` words.
 pub fn public_address(url: &str) -> Option<String> {
-    let config: Config = url.parse().ok()?;
+    let config: Config = url.parse().ok().filter(|config| !has_torn_password(config))?;
     let hosts = config.get_hosts().iter().map(|host| match host {
         Host::Tcp(name) => name.clone(),
         Host::Unix(folder) => folder.display().to_string(),
@@ -239,6 +247,7 @@ mod tests {
             ("host=db user=me password=secret", Some("db:5432")),
             ("host=a,b port=1,2 password=secret", Some("a:1,b:2")),
             ("password secret", None),
+            ("postgresql://me:p@secret@db/x", None),
         ];
         for (url, address) in shown {
             assert_eq!(public_address(url).as_deref(), address);

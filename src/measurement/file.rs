@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{ErrorKind, Read, Seek, SeekFrom, Write},
+    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
 };
 
@@ -26,7 +27,9 @@ pub fn check_file(path: &Path) -> Result<()> {
         // Opening a pipe would wait for its reader.
         Ok(kind) if !kind.is_file() => return refuse("is not a regular file"),
         Ok(_) => {}
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return if path.is_symlink() { refuse("is a link to a file that is not there") } else { Ok(()) };
+        }
         Err(error) => return refuse(&format!("cannot be written: {error}")),
     }
     match OpenOptions::new().read(true).append(true).open(path) {
@@ -184,6 +187,14 @@ fn parse_row(line: &[u8]) -> Option<Measurement> {
 /// All rows of a file, ours or the predecessor's table. A wrong field is named with its file and line.
 pub fn read(path: &Path) -> Result<Vec<Measurement>> {
     let bad = |what: String| bad_input(format!("{}: {what}", path.display()));
+    // A device may have no end.
+    if fs::metadata(path).is_ok_and(|kind| kind.file_type().is_char_device() || kind.is_dir()) {
+        return Err(bad("is no file".into()));
+    }
+    // A device may have no end.
+    if fs::metadata(path).is_ok_and(|kind| kind.file_type().is_char_device() || kind.is_dir()) {
+        return Err(bad("is no file".into()));
+    }
     let mut reader = csv::Reader::from_path(path).map_err(|error| bad(error.to_string()))?;
     let names = reader.headers().map_err(|error| bad(error.to_string()))?.clone();
     if predecessor::is_foreign(&names) {
@@ -243,6 +254,17 @@ mod tests {
         assert!(text.starts_with("schema,") && text.ends_with('\n') && !text.contains('\r'));
         assert!(text.contains(",\"fsync=on, jit=on\","));
         assert_eq!(text.lines().count(), 4);
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused() {
+        let scratch = Scratch::new();
+        std::os::unix::fs::symlink(scratch.0.path().join("gone/r.csv"), scratch.csv()).expect("linked");
+        let told = check_file(&scratch.csv()).expect_err("a link to nothing").to_string();
+        assert!(told.ends_with("is a link to a file that is not there"), "{told}");
+        for path in [Path::new("/dev/full"), Path::new("/dev")] {
+            assert!(read(path).expect_err("no end").to_string().ends_with("is no file"));
+        }
     }
 
     #[test]
