@@ -532,6 +532,7 @@ run() {
   for sample in "${samples[@]}"; do
     measure "$sample"
   done
+  [[ -e $csv ]] || die 1 "nothing was measured, so there are no rows"
   child "$bin" report --csv "$csv" --run "$run_id" || failed=1
   html=${csv%/*}/report.html
   say "the rows are in $csv"
