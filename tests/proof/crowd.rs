@@ -20,7 +20,7 @@ use super::Connect;
 
 pub const CLIENTS: usize = 16;
 const ROUNDS: usize = 60;
-const LIMITED_FUNDS: u64 = 300;
+const LIMITED_FUNDS: u64 = 20;
 
 /// A transfer as two clients ask for it, and what each of them was told.
 type Told = HashMap<u128, Vec<Outcome>>;
