@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     error::bad_input,
-    ledger::{Durability, System},
+    ledger::{Durability, System, Transport},
     plan::{Benchmark, Suite},
 };
 use values::{duration, duration_or_zero, label, number, skew_pct};
@@ -50,6 +50,8 @@ pub enum Command {
     Run(RunArgs),
     /// Waits until a server answers.
     Ping(PingArgs),
+    /// Sends back what it is sent: the other end of the floor of a round trip.
+    Echo(EchoArgs),
     /// Shows what the rows of a run say.
     Report(ReportArgs),
     /// Compares two files of rows, or two runs, case by case.
@@ -61,10 +63,10 @@ pub enum Command {
 /// The flags of a run.
 #[derive(Args, Clone, Debug)]
 pub struct PlanArgs {
-    /// Suites to run [default: those that have the benchmarks].
+    /// Suites to run [default: seed and ledger, and floor unless only some benchmarks or systems are asked for].
     #[arg(long, value_delimiter = ',')]
     pub suite: Vec<Suite>,
-    /// Benchmarks to run [default: all].
+    /// Benchmarks to run [default: all of the suites].
     #[arg(long, value_delimiter = ',')]
     pub benchmark: Vec<Benchmark>,
     /// Systems to measure [default: tigerbeetle,redis,postgres].
@@ -88,6 +90,9 @@ pub struct PlanArgs {
     /// Zipf's exponent, by which accounts of the ledger suite are chosen; 0: all alike [default: 0].
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = skew_pct)]
     pub skew: Vec<u32>,
+    /// How requests reach Redis and PostgreSQL [default: tcp].
+    #[arg(long, value_delimiter = ',')]
+    pub transport: Vec<Transport>,
     /// Passes over all cases [default: 6].
     #[arg(long, allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(ROUNDS_MAX)))]
     pub rounds: Option<u32>,
@@ -106,18 +111,30 @@ pub struct PlanArgs {
     /// Where every random choice starts, such as the order of the cases.
     #[arg(long, default_value_t = 42, allow_hyphen_values = true, value_parser = number::<u64>(0, SEED_MAX))]
     pub seed: u64,
+    /// Keep servers and clients on cores of their own [default: yes from 4 cores up].
+    #[arg(long, value_name = "YES|NO", num_args = 0..=1, default_missing_value = "yes", require_equals = false)]
+    pub pin: Option<YesNo>,
     /// The longest wait for one reply.
     #[arg(long, value_name = "DURATION", default_value = "30s", allow_hyphen_values = true, value_parser = duration)]
     pub timeout: Duration,
     /// A label for this machine in the rows [default: blank].
     #[arg(long, default_value = "", value_parser = label)]
     pub host: String,
-    /// Where the rows go.
-    #[arg(long, value_name = "FILE", default_value = "results/results.csv")]
-    pub csv: PathBuf,
+    /// Where the rows go [default: results/results.csv, of the calibration suite results/calibration.csv].
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
     /// Where the servers of ./run.sh keep their data: the disk that is measured.
     #[arg(long, value_name = "DIR", default_value = "target/servers")]
     pub data: PathBuf,
+}
+
+/// An answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum YesNo {
+    /// Do.
+    Yes,
+    /// Do not.
+    No,
 }
 
 /// The flags of one sample.
@@ -147,6 +164,14 @@ pub struct PingArgs {
     /// How long to try.
     #[arg(long, value_name = "DURATION", default_value = "30s", allow_hyphen_values = true, value_parser = duration)]
     pub timeout: Duration,
+}
+
+/// The flags of `echo`.
+#[derive(Args, Debug)]
+pub struct EchoArgs {
+    /// Where it listens, on 127.0.0.1.
+    #[arg(long)]
+    pub port: u16,
 }
 
 /// The flags of `overhead`.
@@ -280,7 +305,7 @@ mod tests {
         let refusals = [
             (
                 "--suite sead",
-                "invalid value 'sead' for '--suite <SUITE>'; [possible values: seed, ledger]; tip: a similar value exists: 'seed'",
+                "invalid value 'sead' for '--suite <SUITE>'; [possible values: seed, ledger, floor, calibration]; tip: a similar value exists: 'seed'",
             ),
             ("--benchmark basci", "tip: a similar value exists: 'basic'"),
             ("--system postgress", "tip: a similar value exists: 'postgres'"),

@@ -5,10 +5,13 @@
 use serde::Serialize;
 
 use super::{case::CaseKey, seed::AgainstSeed};
-use crate::stats::{Interval, Ratio, rounds::Drift};
+use crate::{
+    machine::Machine,
+    stats::{Interval, Ratio, rounds::Drift},
+};
 
 /// Counts up with any change of the JSON's fields.
-pub const ANALYSIS_SCHEMA: u32 = 1;
+pub const ANALYSIS_SCHEMA: u32 = 2;
 
 /// Everything that a report shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,18 +43,6 @@ pub struct Run {
     pub rounds: usize,
     /// Its rows, failed ones included.
     pub samples: usize,
-}
-
-/// Where samples were measured; blank or `None` for unknown.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[expect(missing_docs, reason = "the columns of the rows")]
-pub struct Machine {
-    pub host: String,
-    pub cpu: String,
-    pub cores: Option<u64>,
-    pub memory_mib: Option<u64>,
-    pub kernel: String,
-    pub filesystem: String,
 }
 
 /// One thing that systems are compared at.

@@ -1,11 +1,11 @@
 //! An analysis as a page: the grid of cases and systems, and what to know beside it.
 
 use super::{
-    analysis::{Analysis, Case, Failed, Machine, Series},
+    analysis::{Analysis, Case, Failed, Series},
     page::{Column, Grid, Group, Page},
     words,
 };
-use crate::stats::rounds::ROUNDS_MIN;
+use crate::{machine::Machine, stats::rounds::ROUNDS_MIN};
 
 /// For the terminal and for Markdown.
 #[must_use]
@@ -43,12 +43,17 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// What is known of a machine, on one line.
+/// What is known of a machine, on one line. What speaks for itself goes without its name.
 fn machine(machine: &Machine) -> String {
-    let cores = machine.cores.map(|cores| format!("{cores} cores")).unwrap_or_default();
-    let memory = machine.memory_mib.map(|mib| format!("{mib} MiB")).unwrap_or_default();
-    let fields = [&machine.host, &machine.cpu, &cores, &memory, &machine.kernel, &machine.filesystem];
-    fields.into_iter().filter(|field| !field.is_empty()).cloned().collect::<Vec<_>>().join(", ")
+    let told = |(name, value): (&str, String)| match name {
+        "host" | "cpu" | "kernel" | "filesystem" => value,
+        "cores" => format!("{value} cores"),
+        "memory in MiB" => format!("{value} MiB"),
+        "virtualization" if value == "none" => "bare metal".into(),
+        "virtualization" => value,
+        name => format!("{name} {value}"),
+    };
+    machine.known().into_iter().map(told).collect::<Vec<_>>().join(", ")
 }
 
 /// A column, and what a series shows in it.
