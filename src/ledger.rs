@@ -75,6 +75,12 @@ impl System {
         }
     }
 
+    /// Whether `run.sh` starts a server of it: the environment names no other.
+    #[must_use]
+    pub fn is_private(self) -> bool {
+        self.address_variable().is_some() && self.address().is_err()
+    }
+
     /// Its server's address as the user or `run.sh` gave it; empty for a system without one.
     pub fn address(self) -> Result<String> {
         let Some(variable) = self.address_variable() else {

@@ -38,6 +38,7 @@ pub struct Measurement {
     pub rate_per_s: Option<u64>,
     pub rtt_us: Option<u64>,
     pub transport: String,
+    pub generator: String,
     pub replicas: Option<u64>,
     pub seed: u64,
     pub warmup_ops: Option<u64>,
@@ -169,7 +170,8 @@ mod tests {
     fn the_header_is_the_published_one() {
         assert_eq!(SCHEMA, 2);
         let published = "schema,run_id,started_utc,started_unix_s,round,suite,benchmark,system,durability,clients,\
-            in_flight,batch,accounts,skew_pct,rate_per_s,rtt_us,transport,replicas,seed,warmup_ops,ops,requests,transfers,\
+            in_flight,batch,accounts,skew_pct,rate_per_s,rtt_us,transport,generator,\
+            replicas,seed,warmup_ops,ops,requests,transfers,\
             commits,rejected,errors,verified,elapsed_ns,ns_per_op,ns_per_transfer,transfers_per_s,latency_ns_min,\
             latency_ns_mean,latency_ns_stddev,latency_ns_p50,latency_ns_p90,latency_ns_p99,latency_ns_p999,\
             latency_ns_max,connect_us,cpu_steal_permille,client_cpu_permille,context_switches,\

@@ -17,7 +17,7 @@ use crate::{
     error::{bad_input, one_line},
     ledger::{AMOUNT, SeedLedger, Server, System},
     meter::Meter,
-    plan::{Benchmark, Case, SampleSpec},
+    plan::{Benchmark, Case},
     runner::{Load, Sample},
     timer::{Budget, time_us},
     watchdog::Board,
@@ -86,14 +86,13 @@ pub struct Client {
 }
 
 /// Looks for the tool.
-pub fn connect(server: &mut dyn Server, spec: &SampleSpec, board: &Board) -> Result<Client> {
-    let tool = tool(spec.case.system)?;
+pub fn connect(server: &mut dyn Server, case: &Case, timeout: Duration, board: &Board) -> Result<Client> {
+    let tool = tool(case.system)?;
     let meter = board.client(0);
-    let is_told = spec.case.benchmark == Benchmark::Transfer;
+    let is_told = case.benchmark == Benchmark::Transfer;
     let witness = is_told.then(|| server.seed_client(meter.clone())).transpose()?;
     let version = ask_version(tool.as_ref())?;
-    let (case, timeout) = (spec.case, spec.settings.timeout);
-    Ok(Client { tool, version, case, timeout, witness, meter, ops: 0 })
+    Ok(Client { tool, version, case: *case, timeout, witness, meter, ops: 0 })
 }
 
 fn tool(system: System) -> Result<Box<dyn Tool>> {
@@ -228,26 +227,12 @@ fn named(variable: &str, name: &str) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        ledger::{Durability, Transport},
-        plan::{Generator, Suite},
-    };
+    use crate::plan::{Generator, Suite};
 
     /// Of which a tool reads no more than how many clients and transfers.
     pub fn case(benchmark: Benchmark, clients: u32) -> Case {
-        Case {
-            suite: Suite::Calibration,
-            benchmark,
-            system: System::Postgres,
-            durability: Durability::Shipped,
-            clients,
-            in_flight: 1,
-            batch: 8_189,
-            accounts: 10_000,
-            skew_pct: 0,
-            transport: Transport::Tcp,
-            generator: Generator::Peer,
-        }
+        let case = Case::plainest(Suite::Calibration, benchmark, System::Postgres);
+        Case { clients, batch: 8_189, accounts: 10_000, generator: Generator::Peer, ..case }
     }
 
     #[test]

@@ -246,6 +246,24 @@ pub struct Case {
 }
 
 impl Case {
+    /// One client with one request in flight, between two accounts.
+    #[must_use]
+    pub fn plainest(suite: Suite, benchmark: Benchmark, system: System) -> Self {
+        Self {
+            suite,
+            benchmark,
+            system,
+            durability: Durability::Shipped,
+            clients: 1,
+            in_flight: 1,
+            batch: 1,
+            accounts: 2,
+            skew_pct: 0,
+            transport: Transport::Tcp,
+            generator: Generator::Own,
+        }
+    }
+
     /// A floor repeats itself so often that a quarter of the time tells it.
     fn load(&self, load: Load) -> Load {
         const SHORTENED: u64 = 4;
@@ -264,12 +282,6 @@ impl fmt::Display for Case {
         if self.suite == Suite::Ledger {
             words[0] = format!("{} {}", words[0], self.durability);
         }
-        if self.generator == Generator::Peer {
-            words.push("by its own tool".into());
-        }
-        if self.transport == Transport::Unix {
-            words.push("unix socket".into());
-        }
         let counts = [
             (self.clients, 1, "clients"),
             (self.in_flight, 1, "in flight"),
@@ -280,6 +292,12 @@ impl fmt::Display for Case {
         words.extend(unusual.map(|(count, _, what)| format!("{count} {what}")));
         if self.skew_pct > 0 {
             words.push(format!("skew {}.{:02}", self.skew_pct / 100, self.skew_pct % 100));
+        }
+        if self.transport == Transport::Unix {
+            words.push("unix socket".into());
+        }
+        if self.generator == Generator::Peer {
+            words.push("by its own tool".into());
         }
         f.pad(&words.join(", "))
     }
@@ -494,10 +512,6 @@ mod tests {
 
     fn cases() -> Vec<Case> {
         let case = |benchmark, system| Case {
-            suite: Suite::Seed,
-            benchmark,
-            system,
-            durability: Durability::Shipped,
             clients: 2,
             in_flight: 4,
             batch: 3,
@@ -505,6 +519,7 @@ mod tests {
             skew_pct: 109,
             transport: Transport::Unix,
             generator: Generator::Peer,
+            ..Case::plainest(Suite::Seed, benchmark, system)
         };
         let benchmarks = Suite::Seed.benchmarks().iter();
         benchmarks.flat_map(|&benchmark| System::SERVERS.map(|system| case(benchmark, system))).collect()
@@ -603,8 +618,11 @@ mod tests {
     #[test]
     fn a_case_names_what_tells_it_apart() {
         let case = cases()[0];
-        assert_eq!(case.to_string(), "seed basic, 2 clients, 4 in flight, 3 a batch, 5 accounts, skew 1.09");
-        let plainest = Case { clients: 1, in_flight: 1, batch: 1, accounts: 2, skew_pct: 0, ..case };
+        assert_eq!(
+            case.to_string(),
+            "seed basic, 2 clients, 4 in flight, 3 a batch, 5 accounts, skew 1.09, unix socket, by its own tool"
+        );
+        let plainest = Case::plainest(Suite::Seed, Benchmark::Basic, System::Redis);
         assert_eq!(plainest.to_string(), "seed basic");
         assert_eq!(Case { suite: Suite::Ledger, ..plainest }.to_string(), "ledger basic shipped");
     }

@@ -1,13 +1,13 @@
 //! What one op of each benchmark is, and what it must leave behind.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use anyhow::{Context, Result};
 
 use crate::{
     ledger::{Account, Data, Server},
     peer,
-    plan::{Benchmark, Case, Generator, SampleSpec, Suite},
+    plan::{Benchmark, Case, Generator, Suite},
     runner::{self, Load, Sample},
     watchdog::Board,
 };
@@ -26,6 +26,19 @@ pub enum Clients {
     Floor(floor::Client),
     /// Another load generator.
     Peer(peer::Client),
+}
+
+/// What clients need to know beside their case.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// Where random choices start.
+    pub seed: u64,
+    /// The longest wait for one reply.
+    pub timeout: Duration,
+    /// The folder of the servers' data, where it is known.
+    pub data: Option<&'a Path>,
+    /// Where they show that they move.
+    pub board: &'a Board,
 }
 
 /// Whose ops a case's are.
@@ -55,21 +68,15 @@ pub fn data(case: &Case) -> Data {
 
 impl Clients {
     /// Connects them to a server that is prepared with the case's [`data`].
-    /// `data`: the folder of the servers' data, where it is known.
-    pub fn connect(
-        server: &mut dyn Server,
-        spec: &SampleSpec,
-        data: Option<&Path>,
-        board: &Board,
-    ) -> Result<Self> {
-        let SampleSpec { case, settings, .. } = spec;
+    pub fn connect(server: &mut dyn Server, case: &Case, around: &Surroundings) -> Result<Self> {
+        let Surroundings { seed, timeout, data, board } = *around;
         if case.generator == Generator::Peer {
-            return Ok(Self::Peer(peer::connect(server, spec, board)?));
+            return Ok(Self::Peer(peer::connect(server, case, timeout, board)?));
         }
         Ok(match ops(case) {
             Ops::Seed => Self::Seed(seed::connect(server, case, board)?),
-            Ops::Ledger => Self::Ledger(ledger::connect(server, case, settings.seed, board)?),
-            Ops::Floor => Self::Floor(floor::connect(case, board.client(0), data, settings.timeout)?),
+            Ops::Ledger => Self::Ledger(ledger::connect(server, case, seed, board)?),
+            Ops::Floor => Self::Floor(floor::connect(case, board.client(0), data, timeout)?),
         })
     }
 

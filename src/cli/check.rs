@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeSet,
-    env,
     fmt::Display,
     path::{Path, PathBuf},
     process,
@@ -110,19 +109,7 @@ impl PlanArgs {
             for &benchmark in suite.benchmarks().iter().filter(wanted) {
                 let possible = benchmark.systems(suite);
                 let systems = all_of(suite).iter().filter(|system| possible.contains(system));
-                cases.extend(systems.map(|&system| Case {
-                    suite,
-                    benchmark,
-                    system,
-                    durability: Durability::Shipped,
-                    clients: 1,
-                    in_flight: 1,
-                    batch: 1,
-                    accounts: 2,
-                    skew_pct: 0,
-                    transport: Transport::Tcp,
-                    generator: Generator::Own,
-                }));
+                cases.extend(systems.map(|&system| Case::plainest(suite, benchmark, system)));
             }
         }
         if cases.is_empty() {
@@ -178,7 +165,7 @@ impl PlanArgs {
                 "--in-flight {in_flight} of --batch {batch}: {TRANSFERS_IN_FLIGHT_MAX} transfers in flight at most"
             )));
         }
-        let private_postgres = system == System::Postgres && env::var_os("DATABASE_URL").is_none();
+        let private_postgres = system == System::Postgres && system.is_private();
         if private_postgres && durability == Durability::Shipped && clients > POSTGRES_CLIENTS_MAX {
             return Err(bad_input(format!(
                 "--clients {clients}: PostgreSQL as shipped takes {POSTGRES_CLIENTS_MAX} at most: \
@@ -281,9 +268,8 @@ fn default_skew(case: &Case) -> Choice<u32> {
 
 /// A user's own server is reached as its address says.
 fn default_transport(case: &Case) -> Choice<Transport> {
-    let is_own = case.system.address().is_ok();
     let default = match case.suite {
-        Suite::Calibration if !is_own => case.system.transports().to_vec(),
+        Suite::Calibration if case.system.is_private() => case.system.transports().to_vec(),
         _ => vec![case.system.transport()],
     };
     let is_open = !matches!(case.system, System::Memory | System::Machine);

@@ -15,11 +15,11 @@ use crate::{
     ledger::{self, Description, Server},
     machine::{self, Pin},
     measurement::{self, Measurement, SCHEMA, plain_text},
-    plan::{Case, SampleSpec},
+    plan::{Case, SampleSpec, Settings},
     report::units,
     runner::Sample,
     stats,
-    suite::{self, Clients},
+    suite::{self, Clients, Surroundings},
     timer::time_us,
     warnings,
     watchdog::{self, Board},
@@ -136,7 +136,9 @@ fn connect(spec: &SampleSpec, fresh: bool, data: Option<&Path>, board: &Board) -
     board.step();
     let description = server.describe().context("asking for settings")?;
     board.step();
-    let (clients, connect_us) = time_us(|| Clients::connect(server.as_mut(), spec, data, board));
+    let Settings { seed, timeout, .. } = spec.settings;
+    let around = Surroundings { seed, timeout, data, board };
+    let (clients, connect_us) = time_us(|| Clients::connect(server.as_mut(), &case, &around));
     Ok(Connected { clients: clients?, server, connect_us, description, was_empty })
 }
 
@@ -195,6 +197,7 @@ fn identity(spec: &SampleSpec, data: Option<&PathBuf>) -> Measurement {
         batch: case.batch,
         accounts: case.accounts,
         skew_pct: case.skew_pct,
+        generator: case.generator.name().into(),
         seed: settings.seed,
         harness_version: format!("ledger-bench {}", env!("CARGO_PKG_VERSION")),
         git_revision: settings.git_revision.clone(),

@@ -359,7 +359,7 @@ mod tests {
         let scratch = Scratch::new();
         append(&scratch.csv(), &row(1)).expect("appended");
         append(&scratch.csv(), &row(2)).expect("appended");
-        let broken = text(&scratch.csv()).replacen("1,,,0,2,", "1,,,0,two,", 1);
+        let broken = text(&scratch.csv()).replacen(",,,0,2,", ",,,0,two,", 1);
         fs::write(scratch.csv(), broken).expect("written");
         let message = format!("{:#}", read(&scratch.csv()).expect_err("not a number"));
         assert!(message.contains("line: 3") && message.contains("r.csv"), "{message}");
