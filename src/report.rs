@@ -3,6 +3,7 @@
 mod alarms;
 pub mod analysis;
 mod analyze;
+pub mod calibration;
 pub mod case;
 pub mod comparison;
 mod comparison_page;

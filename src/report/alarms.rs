@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::case::CaseKey;
-use crate::{machine::Machine, measurement::Measurement};
+use crate::{machine::Machine, measurement::Measurement, plan::Generator};
 
 /// A sentence for each thing that is not the same in all rows, failed ones included. Blank is
 /// unknown, and differs from nothing.
@@ -33,9 +33,10 @@ impl<'a> Seen<'a> {
             self.last = Some(machine);
         }
         let system = row.system.as_str();
+        let client = if row.generator == Generator::Peer.name() { "load generator" } else { "client" };
         let versions = [
             ((system, "server"), &row.server_version),
-            ((system, "client"), &row.client_version),
+            ((system, client), &row.client_version),
             (("ledger-bench", "version"), &row.harness_version),
             (("ledger-bench", "revision"), &row.git_revision),
         ];

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::{case::CaseKey, seed::AgainstSeed};
+use super::{calibration::Calibration, case::CaseKey, seed::AgainstSeed};
 use crate::{
     machine::Machine,
     stats::{Interval, Ratio, rounds::Drift},
@@ -28,6 +28,8 @@ pub struct Analysis {
     pub cases: Vec<Case>,
     /// Samples that failed their checks; in no figure.
     pub failed: Vec<Failed>,
+    /// Our client beside the systems' own load generators, where that was measured.
+    pub calibration: Option<Calibration>,
     /// The predecessor's published ratios beside ours, where asked for.
     pub against_seed: Option<AgainstSeed>,
 }
@@ -70,6 +72,8 @@ pub struct Series {
     pub server_version: String,
     /// `redis 1.8.1`.
     pub client_version: String,
+    /// Who sent the requests: `own` is this program; blank in the predecessor's rows.
+    pub generator: String,
     /// `appendonly=no, ...`.
     pub server_settings: String,
     /// Copies of the data.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     alarms,
     analysis::{ANALYSIS_SCHEMA, Analysis, Case, Failed, Run, Series},
+    calibration,
     case::{BASELINE, CaseKey, system_place},
     series,
 };
@@ -15,6 +16,7 @@ use crate::{machine::Machine, measurement::Measurement, stats};
 pub(super) struct SeriesKey<'a> {
     place: usize,
     system: &'a str,
+    generator: &'a str,
     machine: usize,
     run_id: &'a str,
     server_version: &'a str,
@@ -48,10 +50,12 @@ pub fn analyze(rows: &[Measurement], pool: bool) -> Analysis {
     let with_suite = suites.len() > 1;
     let planned: BTreeMap<&str, usize> = runs.iter().map(|run| (run.run_id.as_str(), run.rounds)).collect();
     let cases = grouped.into_iter().map(|(key, group)| case(key, group, with_suite, &planned)).collect();
+    let (cases, calibration) = calibration::split(cases);
     Analysis {
         schema: ANALYSIS_SCHEMA,
         alarms: alarms::alarms(rows),
         cases,
+        calibration,
         failed: failed.into_iter().map(|row| failed_row(row, with_suite)).collect(),
         runs,
         machines,
@@ -96,6 +100,7 @@ fn series_key(row: &Measurement, machine: usize, pool: bool) -> SeriesKey<'_> {
     SeriesKey {
         place: system_place(&row.system),
         system: &row.system,
+        generator: &row.generator,
         machine,
         run_id: if pool { "" } else { &row.run_id },
         server_version: &row.server_version,

@@ -37,11 +37,12 @@ pub fn render(analysis: &Analysis) -> String {
         let _ = writeln!(html, "<p class=\"alarm\">{}</p>", escaped(alarm));
     }
     let _ = writeln!(html, "<p class=\"answer\">{}</p>", escaped(&answer::sentences(analysis).join(" ")));
-    let groups = page.grids.first().map(|grid| &grid.groups[..]).unwrap_or_default();
-    for (case, group) in analysis.cases.iter().zip(groups) {
-        html += &section(case, &page.grids[0], group);
+    // The first grid is that of the cases, where there are any.
+    let (of_cases, others) = page.grids.split_at(usize::from(!analysis.cases.is_empty()));
+    for grid in of_cases {
+        html.extend(analysis.cases.iter().zip(&grid.groups).map(|(case, group)| section(case, grid, group)));
     }
-    for grid in page.grids.iter().skip(1) {
+    for grid in others {
         let _ = writeln!(html, "<h2>{}</h2>", escaped(&grid.title));
         for group in &grid.groups {
             html += &lines(grid, group);

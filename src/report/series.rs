@@ -40,6 +40,7 @@ pub(super) fn series(
         machine,
         server_version: first.server_version.clone(),
         client_version: first.client_version.clone(),
+        generator: first.generator.clone(),
         server_settings: first.server_settings.clone(),
         replicas: first.replicas,
         rounds_planned: runs.iter().filter_map(|run_id| planned.get(run_id)).sum(),

@@ -2,6 +2,7 @@
 
 use super::{
     analysis::{Analysis, Case, Failed, Series},
+    calibration::Calibration,
     page::{Column, Grid, Group, Page},
     words,
 };
@@ -11,15 +12,18 @@ use crate::{machine::Machine, stats::rounds::ROUNDS_MIN};
 #[must_use]
 pub fn page(analysis: &Analysis) -> Page {
     let mut page = Page { alarms: analysis.alarms.clone(), subject: subject(analysis), ..Page::default() };
-    if analysis.cases.is_empty() {
+    let calibration = analysis.calibration.as_ref();
+    if analysis.cases.is_empty() && calibration.is_none() {
         page.note("No sample was measured and found right.", vec!["There is no figure to show.".into()]);
     } else {
-        page.grids.push(grid(&analysis.cases));
+        page.grids.extend((!analysis.cases.is_empty()).then(|| grid(&analysis.cases)));
+        page.grids.extend(calibration.map(Calibration::grid));
         if let Some(against) = &analysis.against_seed {
             page.grids.push(against.grid());
         }
         page.note("Notes:", notes(analysis));
-        page.note("Mind:", remarks(&analysis.cases));
+        let calibrated = calibration.map(|calibration| &calibration.cases[..]).unwrap_or_default();
+        page.note("Mind:", [remarks(&analysis.cases), remarks(calibrated)].concat());
     }
     page.note("Failed, and in no figure above:", failed(&analysis.failed));
     page
