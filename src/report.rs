@@ -7,6 +7,7 @@ pub mod calibration;
 pub mod case;
 pub mod comparison;
 mod comparison_page;
+pub mod floor;
 pub mod gobench;
 pub mod html;
 pub mod markdown;

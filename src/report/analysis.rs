@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::{calibration::Calibration, case::CaseKey, seed::AgainstSeed};
+use super::{calibration::Calibration, case::CaseKey, floor::Floor, seed::AgainstSeed};
 use crate::{
     machine::Machine,
     stats::{Interval, Ratio, rounds::Drift},
@@ -102,6 +102,12 @@ pub struct Series {
     pub to_fastest: Option<Ratio>,
     /// TigerBeetle's time per op over this series'; `None` for TigerBeetle itself.
     pub tigerbeetle_to_this: Option<Ratio>,
+    /// Round trips of an op, where all rows tell.
+    pub requests_per_op: Option<f64>,
+    /// Commits of an op that had to be on disk before their replies, where all rows tell.
+    pub commits_per_op: Option<f64>,
+    /// The least that an op can take on this machine, where that was measured.
+    pub floor: Option<Floor>,
     /// What its rows warn of.
     pub warnings: Vec<Warning>,
 }

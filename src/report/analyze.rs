@@ -6,8 +6,8 @@ use super::{
     alarms,
     analysis::{ANALYSIS_SCHEMA, Analysis, Case, Failed, Run, Series},
     calibration,
-    case::{BASELINE, CaseKey, system_place},
-    series,
+    case::{CaseKey, is_baseline, system_place},
+    floor, series,
 };
 use crate::{machine::Machine, measurement::Measurement, stats};
 
@@ -49,7 +49,9 @@ pub fn analyze(rows: &[Measurement], pool: bool) -> Analysis {
     let suites: BTreeSet<&str> = rows.iter().map(|row| row.suite.as_str()).collect();
     let with_suite = suites.len() > 1;
     let planned: BTreeMap<&str, usize> = runs.iter().map(|run| (run.run_id.as_str(), run.rounds)).collect();
-    let cases = grouped.into_iter().map(|(key, group)| case(key, group, with_suite, &planned)).collect();
+    let mut cases: Vec<_> =
+        grouped.into_iter().map(|(key, group)| case(key, group, with_suite, &planned)).collect();
+    floor::set(&mut cases, pool);
     let (cases, calibration) = calibration::split(cases);
     Analysis {
         schema: ANALYSIS_SCHEMA,
@@ -165,7 +167,7 @@ fn distinctions(keys: &[&SeriesKey]) -> Vec<String> {
 /// Each against the fastest, and TigerBeetle against each.
 fn compare(series: &mut [Series]) {
     let timed: Vec<_> = series.iter().map(series::keyed_times).collect();
-    let rivals = || (0..series.len()).filter(|&index| series[index].system != BASELINE);
+    let rivals = || (0..series.len()).filter(|&index| !is_baseline(&series[index].system));
     let fastest = rivals().min_by(|&a, &b| series[a].ns_per_op.total_cmp(&series[b].ns_per_op));
     let mut ours = rivals().filter(|&index| series[index].system == "tigerbeetle");
     let tigerbeetle = ours.next().filter(|_| ours.next().is_none());

@@ -54,9 +54,20 @@ pub(super) fn series(
         is_fastest: false,
         to_fastest: None,
         tigerbeetle_to_this: None,
+        requests_per_op: per_op(&rows, |row| row.requests),
+        commits_per_op: per_op(&rows, |row| row.commits),
+        floor: None,
         warnings: warnings(&rows),
         rounds,
     }
+}
+
+/// Of all rows together; `None` where one does not tell.
+#[expect(clippy::cast_precision_loss, reason = "a row's numbers have 15 digits at most")]
+fn per_op(rows: &[&Measurement], count: fn(&Measurement) -> Option<u64>) -> Option<f64> {
+    let counts: Option<u64> = rows.iter().map(|row| count(row)).sum();
+    let ops: Option<u64> = rows.iter().map(|row| row.ops).sum();
+    ops.filter(|&ops| ops > 0).zip(counts).map(|(ops, count)| count as f64 / ops as f64)
 }
 
 fn round(row: &Measurement) -> Round {

@@ -63,7 +63,7 @@ fn machine(machine: &Machine) -> String {
 /// A column, and what a series shows in it.
 type Shown = (Column, fn(&Series) -> String);
 
-fn columns() -> [Shown; 10] {
+fn columns() -> [Shown; 11] {
     [
         (Column::text("system", 0), words::series_name),
         (Column::number("time/op", 0), |series| words::time(series.ns_per_op)),
@@ -76,6 +76,9 @@ fn columns() -> [Shown; 10] {
         (Column::number("p50", 8), |series| series.latency_ns.p50.map(words::time).unwrap_or_default()),
         (Column::number("p99", 6), |series| series.latency_ns.p99.map(words::time).unwrap_or_default()),
         (Column::number("spread", 2), |series| series.spread.map(words::percent).unwrap_or_default()),
+        (Column::number("x floor", 3), |series| {
+            series.floor.map(|floor| words::multiple(floor.times)).unwrap_or_default()
+        }),
         (Column::number("rounds", 5), rounds),
         (Column::text("to the fastest", 0), to_fastest),
         (Column::text(&words::stands("tigerbeetle"), 7), |series| {
@@ -130,6 +133,13 @@ fn notes(analysis: &Analysis) -> Vec<String> {
             .to_owned(),
     ];
     let all = || analysis.cases.iter().flat_map(|case| &case.series);
+    if all().any(|series| series.floor.is_some()) {
+        notes.push(
+            "x floor: time/op over what the machine takes for its round trips and the writes that must be on disk, one \
+             after the other; below 1 where ops in flight share them."
+                .into(),
+        );
+    }
     let short = all().filter(|series| series.rounds.len() < ROUNDS_MIN).count();
     if short > 0 {
         let whose =

@@ -73,6 +73,13 @@ pub fn times(ratio: f64) -> String {
     if times == "1.00" { "the same".into() } else { format!("{times}x {word}") }
 }
 
+/// `0.42`, `3.1`, `27`: two significant digits.
+#[must_use]
+pub fn multiple(value: f64) -> String {
+    let decimals = if value < 0.995 { 2 } else { usize::from(value < 9.95) };
+    format!("{value:.decimals$}")
+}
+
 /// The interval as the words' direction has it.
 fn direct(value: f64, ends: Interval) -> String {
     let Interval { low, high } =
@@ -199,6 +206,14 @@ mod tests {
         ] {
             assert_eq!(times(value), text);
         }
+    }
+
+    #[test]
+    fn multiples_have_two_digits() {
+        assert_eq!(
+            [0.416, 0.994, 0.999, 3.14, 9.94, 9.96, 27.4].map(multiple),
+            ["0.42", "0.99", "1.0", "3.1", "9.9", "10", "27"]
+        );
     }
 
     #[test]
