@@ -14,7 +14,7 @@ const CLIENT_SHARE_PERMILLE_MAX: u64 = 900;
 const LOAD_PCT_MAX: u64 = 50;
 const LOAD_PCT_MAX_A_CORE: u64 = 10;
 
-/// A row's warnings, from what is in it.
+/// A row's warnings, from what is in it. None has a comma, which is between them.
 #[must_use]
 pub fn of(row: &Measurement) -> Vec<String> {
     [checkpoints(row), steal(row), client(row), frequency(row), load(row)].into_iter().flatten().collect()
@@ -57,7 +57,7 @@ fn frequency(row: &Measurement) -> Option<String> {
 fn load(row: &Measurement) -> Option<String> {
     let bearable_pct = LOAD_PCT_MAX.max(row.cores? * LOAD_PCT_MAX_A_CORE);
     let pct = row.load_before_pct.filter(|&pct| pct > bearable_pct)?;
-    Some(format!("the machine was busy before the run: {pct} hundredths of a process on average"))
+    Some(format!("the machine was busy before the run (load {}.{:02})", pct / 100, pct % 100))
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
             "the CPU's frequency moves: its governor is performance powersave"
         );
         assert_eq!(told(|row| row.cpu_governor.clear()), "");
-        let busy = "the machine was busy before the run: 51 hundredths of a process on average";
+        let busy = "the machine was busy before the run (load 0.51)";
         assert_eq!(told(|row| row.load_before_pct = Some(51)), busy);
         assert_eq!(
             told(

@@ -110,8 +110,10 @@ fn median_of(rounds: &[Round], figure: fn(&Round) -> Option<u64>) -> Option<f64>
 
 fn warnings(rows: &[&Measurement]) -> Vec<Warning> {
     let mut by_text: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (position, row) in rows.iter().enumerate().filter(|(_, row)| !row.warnings.is_empty()) {
-        by_text.entry(&row.warnings).or_default().push(position);
+    for (position, row) in rows.iter().enumerate() {
+        for text in row.warnings.split(", ").filter(|text| !text.is_empty()) {
+            by_text.entry(text).or_default().push(position);
+        }
     }
     by_text.into_iter().map(|(text, rounds)| Warning { text: text.to_owned(), rounds }).collect()
 }

@@ -1,5 +1,7 @@
 //! An analysis as a page: the grid of cases and systems, and what to know beside it.
 
+use std::collections::BTreeSet;
+
 use super::{
     analysis::{Analysis, Case, Failed, Series},
     calibration::Calibration,
@@ -22,8 +24,7 @@ pub fn page(analysis: &Analysis) -> Page {
             page.grids.push(against.grid());
         }
         page.note("Notes:", notes(analysis));
-        let calibrated = calibration.map(|calibration| &calibration.cases[..]).unwrap_or_default();
-        page.note("Mind:", [remarks(&analysis.cases), remarks(calibrated)].concat());
+        page.note("Mind:", remarks(analysis));
     }
     page.note("Failed, and in no figure above:", failed(&analysis.failed));
     page
@@ -160,14 +161,27 @@ fn notes(analysis: &Analysis) -> Vec<String> {
     notes
 }
 
-fn remarks(cases: &[Case]) -> Vec<String> {
-    let lines = cases.iter().flat_map(|case| case.series.iter().map(move |series| (case, series)));
-    let told = lines.map(|(case, series)| (case, series, words::remarks(series)));
-    told.filter(|(.., remarks)| !remarks.is_empty())
-        .map(|(case, series, remarks)| {
-            format!("{}, {}: {}", case.label, words::series_name(series), remarks.join("; "))
-        })
-        .collect()
+fn remarks(analysis: &Analysis) -> Vec<String> {
+    let calibrated =
+        analysis.calibration.as_ref().map(|calibration| &calibration.cases[..]).unwrap_or_default();
+    let cases = || analysis.cases.iter().chain(calibrated);
+    let common = common_warnings(cases().flat_map(|case| &case.series));
+    let lines = cases().flat_map(|case| case.series.iter().map(move |series| (case, series)));
+    let told = lines.map(|(case, series)| (case, series, words::remarks(series, &common)));
+    let of_lines = told.filter(|(.., remarks)| !remarks.is_empty()).map(|(case, series, remarks)| {
+        format!("{}, {}: {}", case.label, words::series_name(series), remarks.join("; "))
+    });
+    common.iter().map(|warning| format!("all samples: {warning}")).chain(of_lines).collect()
+}
+
+/// What every sample of every series warns of, to be said once.
+fn common_warnings<'a>(mut all: impl Iterator<Item = &'a Series>) -> BTreeSet<&'a str> {
+    let of_all_rounds = |series: &'a Series| {
+        let warnings = series.warnings.iter().filter(|warning| warning.rounds.len() == series.rounds.len());
+        warnings.map(|warning| warning.text.as_str()).collect::<BTreeSet<_>>()
+    };
+    let first = all.next().map(of_all_rounds).unwrap_or_default();
+    all.fold(first, |common, series| &common & &of_all_rounds(series))
 }
 
 /// A line for each row that counts nowhere.
@@ -196,6 +210,25 @@ mod tests {
     fn a_run_as_markdown() {
         let expected = include_str!("../../tests/snapshots/run.md");
         assert_eq!(markdown::render(&page(&analyze(&samples::run(), false))), expected);
+    }
+
+    #[test]
+    fn what_all_samples_warn_of_is_said_once() {
+        let warning = |row, text: &str| Measurement { warnings: text.into(), ..row };
+        let rows = [
+            warning(samples::row("basic", "redis", 1, 1), "busy (load 1.00), stolen"),
+            warning(samples::row("basic", "redis", 2, 1), "busy (load 1.00)"),
+            warning(samples::row("basic", "postgres", 1, 1), "stolen, busy (load 1.00)"),
+        ];
+        let remarks = remarks(&analyze(&rows, false));
+        assert_eq!(
+            remarks,
+            [
+                "all samples: busy (load 1.00)",
+                "basic, redis: round 1: stolen",
+                "basic, postgres: round 1: stolen"
+            ]
+        );
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Figures and what they mean, in words; pure.
 
+use std::collections::BTreeSet;
+
 use super::{analysis::Series, case::proper_name, units};
 use crate::stats::{Interval, Ratio, Verdict, rounds::Drift};
 
@@ -108,9 +110,10 @@ pub fn series_name(series: &Series) -> String {
     }
 }
 
-/// What to know before trusting a series: its spread, outliers, drift and its rows' warnings.
+/// What to know before trusting a series: its spread, outliers, drift and its rows' warnings, but for those that are
+/// told already.
 #[must_use]
-pub fn remarks(series: &Series) -> Vec<String> {
+pub fn remarks(series: &Series, told: &BTreeSet<&str>) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(spread) = series.spread.filter(|&spread| spread > SPREAD_MAX) {
         remarks.push(format!("spread {}", percent(spread)));
@@ -121,7 +124,7 @@ pub fn remarks(series: &Series) -> Vec<String> {
     if let Some(Drift { ratio, .. }) = series.drift {
         remarks.push(format!("drift: the second half of the rounds is {}", times(ratio)));
     }
-    for warning in &series.warnings {
+    for warning in series.warnings.iter().filter(|warning| !told.contains(warning.text.as_str())) {
         remarks.push(format!("{}: {}", round_names(series, &warning.rounds), warning.text));
     }
     remarks
