@@ -11,7 +11,7 @@ readonly LIBCLANG=18.1.1
 readonly SHELLCHECK=0.10.0.1
 readonly POSTGRES_OLDEST=14
 
-readonly -A package=([redis]=redis-server [postgres]=postgresql)   # Debian's names
+readonly -A package=([redis]=redis-server [postgres]=postgresql [browser]=chromium)   # Debian's names
 readonly -A address=([tigerbeetle]=TIGERBEETLE_ADDRESS [redis]=REDIS_URL [postgres]=DATABASE_URL)
 # The data is thrown away, so only PostgreSQL is asked: killed, it would leave shared memory behind.
 readonly -A stop_signals=(
@@ -663,7 +663,27 @@ run_tests() {
   exec 9>&- # tests/run_sh.sh runs run.sh in this checkout, which then is not ours
   locked=
   check bash tests/run_sh.sh
+  if find_browser; then
+    check bash tests/browser.sh "$browser" "$bin" results/reference.csv
+  else
+    say "no browser and none to install: the page was looked at by none"
+  fi
   say "all checks passed"
+}
+
+# For a test of the page. Where nothing can be installed its user is not kept from all other tests; CI is.
+find_browser() {
+  local name
+  for name in chromium chromium-browser google-chrome; do
+    ! browser=$(command -v "$name") || return 0
+  done
+  if command -v apt-get >/dev/null && { ((EUID == 0)) || may_sudo; }; then
+    install_packages browser
+    browser=$(command -v chromium)
+  else
+    [[ -z ${CI:-} ]] || die 1 "a browser is missing: install chromium"
+    return 1
+  fi
 }
 
 check() {

@@ -58,10 +58,7 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
         Ok((mut sample, clients)) => {
             let failed = failure(&mut sample, spec.case.clients);
             fill(&mut row, &spec.case, sample, waits_for_disk);
-            if clients.retries() > 0 {
-                warn(&mut row, &format!("{} retries by the server", clients.retries()));
-            }
-            for warning in warnings::of(&row) {
+            for warning in warnings::of(&row).into_iter().chain(warnings::of_tally(clients.tally())) {
                 warn(&mut row, &warning);
             }
             match failed {

@@ -151,7 +151,7 @@ fn lines(
 
 /// The systems' names at the ends of their lines, moved apart where they would cover each other.
 fn labels(mut ends: Vec<(&Series, f64, f64)>) -> String {
-    const APART: f64 = 13.0;
+    const APART: f64 = 16.0;
     ends.sort_by(|a, b| a.2.total_cmp(&b.2));
     let mut lowest = HEIGHT - BOTTOM;
     for end in ends.iter_mut().rev() {
