@@ -69,3 +69,33 @@ fn a_file_that_a_spreadsheet_saved_is_reported_alike_and_not_appended_to() {
     }
     assert_eq!(fs::read_to_string(&path).expect("there"), saved);
 }
+
+#[test]
+fn a_workbook_goes_to_a_file_and_nowhere_else() {
+    let (bench, _) = measured();
+    let report = |words: &[&str]| {
+        let words = [&["report", "results.csv", "--format"], words].concat();
+        bench.command(&words).output().expect("it runs")
+    };
+    // The kernel's terminal maker is a terminal itself.
+    for (words, why) in [
+        (&["xlsx"][..], "--output <FILE>"),
+        (&["xlsx", "--output", "/dev/ptmx"], "/dev/ptmx is left as it is: it is a terminal"),
+        (&["xlsx", "--output", "results.csv"], "results.csv is left as it is: the rows are read from it"),
+        (&["csv", "--output", "./results.csv"], "results.csv is left as it is: the rows are read from it"),
+    ] {
+        let before = fs::read(bench.csv()).expect("there");
+        let output = report(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(why) && output.stdout.is_empty(), "{}", stderr(&output));
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+        assert!(fs::read(bench.csv()).expect("there") == before);
+    }
+    let output = report(&["xlsx", "--output", "report.xlsx"]);
+    assert!(output.status.success() && output.stdout.is_empty(), "{}", stderr(&output));
+    let book = fs::read(bench.csv().with_file_name("report.xlsx")).expect("written");
+    assert!(book.starts_with(b"PK"));
+    let output = report(&["csv"]);
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(text.lines().count(), 1 + bench.rows().len(), "one round is a line a case: {text}");
+}
