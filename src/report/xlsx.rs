@@ -33,7 +33,7 @@ pub fn render(rows: &[Measurement], analysis: &Analysis) -> Result<Vec<u8>> {
     ];
     for (name, fill) in SHEETS.into_iter().zip(fill) {
         let sheet = workbook.add_worksheet();
-        sheet.set_name(name)?;
+        sheet.set_name(name)?.set_landscape().set_print_fit_to_pages(1, 0);
         fill(sheet).with_context(|| format!("the sheet {name}"))?;
     }
     Ok(workbook.save_to_buffer()?)

@@ -1,11 +1,12 @@
 //! A chart for each benchmark: the median time per op of each system in each case, beside the figures that it shows.
 
 use anyhow::Result;
-use rust_xlsxwriter::{Chart, ChartAxisCrossing, ChartType, Format, Worksheet};
+use rust_xlsxwriter::{Chart, ChartAxisCrossing, ChartType, Format, FormatAlign, Worksheet};
 
 use super::SHEETS;
 use crate::report::{
     analysis::{Analysis, Case},
+    case::system_place,
     words,
 };
 
@@ -36,10 +37,13 @@ pub fn sheet(sheet: &mut Worksheet, analysis: &Analysis) -> Result<()> {
     Ok(())
 }
 
-/// Each once, in the order in which they come.
+/// Each once, in the order that they have within a case.
 fn systems(cases: &[Case]) -> Vec<String> {
+    let series = cases.iter().flat_map(|case| &case.series);
+    let mut named: Vec<_> = series.map(|one| (system_place(&one.system), words::series_name(one))).collect();
+    named.sort_by_key(|(place, _)| *place);
     let mut systems: Vec<String> = Vec::new();
-    for name in cases.iter().flat_map(|case| case.series.iter().map(words::series_name)) {
+    for (_, name) in named {
         if !systems.contains(&name) {
             systems.push(name);
         }
@@ -57,7 +61,7 @@ fn grid(sheet: &mut Worksheet, top: usize, cases: &[Case], systems: &[String]) -
     let first = u32::try_from(top)?;
     sheet.write_string_with_format(first, 0, format!("{}, median time/op in ns", title(cases)), &bold)?;
     for (column, system) in (1..).zip(systems) {
-        sheet.write_string_with_format(first, column, system, &bold)?;
+        sheet.write_string_with_format(first, column, system, &bold.clone().set_align(FormatAlign::Right))?;
     }
     for (row, case) in (first + 1..).zip(cases) {
         sheet.write_string(row, 0, &case.label)?;

@@ -141,6 +141,25 @@ fn charts_show_the_medians_of_each_benchmark() {
 }
 
 #[test]
+fn a_system_has_its_place_in_every_chart() {
+    let rows: Vec<_> = [("os-cache", "redis"), ("shipped", "redis"), ("shipped", "tigerbeetle")]
+        .map(|(durability, system)| Measurement {
+            durability: durability.into(),
+            ..samples::row("basic", system, 1, 5)
+        })
+        .into();
+    let range = sheet(&render(&rows, &analyze(&rows[..2], false)).expect("made"), "charts");
+    assert_eq!(cell(&range, 0, 1), Data::String("redis".into()));
+    let range = sheet(&render(&rows, &analyze(&rows, false)).expect("made"), "charts");
+    assert_eq!(cell(&range, 0, 1), Data::String("tigerbeetle".into()));
+    let figures =
+        [(1, 1, Data::Float(5.0)), (1, 2, Data::Float(5.0)), (2, 1, Data::Empty), (2, 2, Data::Float(5.0))];
+    for (row, column, figure) in figures {
+        assert_eq!(cell(&range, row, column), figure, "{row} {column}");
+    }
+}
+
+#[test]
 fn headings_stay_in_sight_and_filter() {
     let rows = run();
     let bytes = render(&rows, &analyze(&rows, false)).expect("made");
