@@ -54,7 +54,7 @@ fn why_no_text(bytes: &[u8], valid: usize) -> String {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return "is UTF-16: save it as CSV in UTF-8".into();
     }
-    let line = 1 + bytes[..valid].iter().filter(|&&byte| byte == b'\n').count();
+    let line = 1 + String::from_utf8_lossy(&bytes[..valid]).matches('\n').count();
     format!("line {line} is no UTF-8 text: save it as CSV in UTF-8")
 }
 

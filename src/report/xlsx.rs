@@ -25,18 +25,17 @@ pub fn render(rows: &[Measurement], analysis: &Analysis) -> Result<Vec<u8>> {
         properties = properties.set_creation_datetime(&moment(row.started_unix_s)?);
     }
     workbook.set_properties(&properties);
-    let fill: [&dyn Fn(&mut Worksheet) -> Result<()>; 4] = [
-        &|sheet| summary_sheet(sheet, analysis),
-        &|sheet| charts::sheet(sheet, analysis),
-        &|sheet| rows_sheet(sheet, rows),
-        &|sheet| notes_sheet(sheet, analysis),
-    ];
-    for (name, fill) in SHEETS.into_iter().zip(fill) {
-        let sheet = workbook.add_worksheet();
-        sheet.set_name(name)?.set_landscape().set_print_fit_to_pages(1, 0);
-        fill(sheet).with_context(|| format!("the sheet {name}"))?;
-    }
+    let [summary, charts, rows_name, notes] = SHEETS;
+    summary_sheet(add(&mut workbook, summary)?, analysis)?;
+    charts::sheet(add(&mut workbook, charts)?, analysis)?;
+    rows_sheet(add(&mut workbook, rows_name)?, rows)?;
+    notes_sheet(add(&mut workbook, notes)?, analysis)?;
     Ok(workbook.save_to_buffer()?)
+}
+
+/// A sheet that prints one page wide.
+fn add<'a>(workbook: &'a mut Workbook, name: &str) -> Result<&'a mut Worksheet> {
+    Ok(workbook.add_worksheet().set_name(name)?.set_landscape().set_print_fit_to_pages(1, 0))
 }
 
 fn moment(unix_s: u64) -> Result<ExcelDateTime> {
