@@ -188,4 +188,6 @@ fn nothing_measured_is_a_workbook_too_and_the_same_rows_are_the_same_file() {
     assert_eq!(opened(&bytes).sheet_names(), SHEETS);
     assert_eq!(sheet(&bytes, "summary").height(), 1);
     assert!(bytes == render(&failed, &analyze(&failed, false)).expect("made"));
+    let made = ">1970-01-01T00:00:00Z</dcterms:created>";
+    assert!(part(&bytes, "docProps/core.xml").contains(made), "of the rows' time, not of now");
 }
