@@ -5,14 +5,9 @@ use csv::StringRecord;
 use super::columns::columns;
 
 /// Begins what some spreadsheets save as UTF-8.
-const BYTE_ORDER_MARK: &str = "\u{feff}";
+pub(super) const BYTE_ORDER_MARK: &str = "\u{feff}";
 /// What stands between fields: ours, a spreadsheet's where the comma is for decimals, and its "text".
 const SEPARATORS: [(u8, &str); 3] = [(b',', "commas"), (b';', "semicolons"), (b'\t', "tabs")];
-
-/// The text without what a spreadsheet puts before it.
-pub(super) fn without_mark(text: &str) -> &str {
-    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
-}
 
 /// The first line of a file.
 pub(super) struct Header {
@@ -34,11 +29,11 @@ pub(super) fn header(text: &str, is_known: impl Fn(&StringRecord) -> bool) -> Op
     SEPARATORS.iter().find_map(by)
 }
 
-/// All lines that are not empty, each with its place, the header first.
+/// All lines that are not empty, each with its place, the header first. The csv crate drops a byte order mark.
 pub(super) fn records(text: &str, separator: u8) -> impl Iterator<Item = csv::Result<StringRecord>> {
     let mut builder = csv::ReaderBuilder::new();
     builder.delimiter(separator).has_headers(false).flexible(true);
-    builder.from_reader(without_mark(text).as_bytes()).into_records()
+    builder.from_reader(text.as_bytes()).into_records()
 }
 
 /// A record without the blank fields at its end, but for those among the first `len`.

@@ -138,7 +138,7 @@ fn why_no_row(names: &StringRecord, record: &StringRecord, error: &csv::Error) -
 /// Why a file is not one whose rows are read, or that rows are appended to, by how it starts.
 pub(super) fn why_foreign(start: &[u8]) -> String {
     let text = String::from_utf8_lossy(start);
-    if dialect::without_mark(&text).trim().is_empty() {
+    if text.trim_start_matches(dialect::BYTE_ORDER_MARK).trim().is_empty() {
         return "holds no header and no rows".into();
     }
     if let Some(traces) = dialect::traces(&text) {
