@@ -103,6 +103,8 @@ fn number(count: u64) -> f64 {
 /// Each row under the names of its columns, numbers as numbers, the moment as one.
 fn rows_sheet(sheet: &mut Worksheet, rows: &[Measurement]) -> Result<()> {
     let time = Format::new().set_num_format("yyyy-mm-dd hh:mm:ss");
+    // All digits: Excel's general format shows 12 and more as a power of ten.
+    let whole = Format::new().set_num_format("0");
     let columns = measurement::columns();
     let mut longest: Vec<usize> = columns.iter().map(|column| column.name.len()).collect();
     headings(sheet, columns.iter().map(|column| column.name.as_str()), rows.len())?;
@@ -121,7 +123,7 @@ fn rows_sheet(sheet: &mut Worksheet, rows: &[Measurement]) -> Result<()> {
                 }
                 Json::Number(count) => {
                     let count = count.as_u64().context("a column of numbers holds another kind")?;
-                    sheet.write_number(line, place, number(count))?;
+                    sheet.write_number_with_format(line, place, number(count), &whole)?;
                 }
                 _ => {}
             }
