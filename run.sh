@@ -14,9 +14,12 @@ readonly POSTGRES_OLDEST=14
 readonly -A package=([redis]=redis-server [postgres]=postgresql)   # Debian's names
 readonly -A address=([tigerbeetle]=TIGERBEETLE_ADDRESS [redis]=REDIS_URL [postgres]=DATABASE_URL)
 # The data is thrown away, so only PostgreSQL is asked: killed, it would leave shared memory behind.
-readonly -A stop_signals=([tigerbeetle]=KILL [redis]=KILL [postgres]='INT QUIT KILL' [child]='TERM KILL')
+readonly -A stop_signals=(
+  [tigerbeetle]=KILL [redis]=KILL [postgres]='INT QUIT KILL' [machine]='TERM KILL' [child]='TERM KILL'
+)
 
 declare -A foreign=([memory]=yes) # systems without a server of ours: the user's is neither started nor reset
+on_server_cores=() on_client_cores=() # what a command begins with to stay there
 declare -A running=()    # system -> identity of our server's process
 data=                    # the folder on the disk that is measured, once it is ours
 child=                   # what `child` waits for
@@ -26,14 +29,16 @@ half_made=               # what a broken-off build or fetch would leave in the c
 usage() {
   cat <<'TEXT'
 ./run.sh [CASES] [MEASURE]     measure, append to results/results.csv, print the table
+./run.sh calibrate [MEASURE]   our client against pgbench, redis-benchmark and tigerbeetle benchmark
 ./run.sh setup                 fetch or build the tools, the servers and the binary, no more
 ./run.sh test                  every check there is
-CASES:    --suite seed,ledger  --system tigerbeetle,redis,postgres,memory
-          --benchmark basic,two_phase,basic_batch,basic_parallel (seed), single,two_phase,batch,parallel (ledger)
+CASES:    --suite seed,ledger,floor,calibration  --system tigerbeetle,redis,postgres,memory
+          --benchmark basic,two_phase,basic_batch,basic_parallel (seed), single,two_phase,batch,parallel (ledger),
+                      clock,harness,loopback,disk_dsync,disk_fdatasync (floor), round_trip,transfer,batch (calibration)
           --durability fsync,os-cache,memory,shipped  --clients N,...  --in-flight N,...  --batch N,...
-          --accounts N,...  --skew 0.99,...
+          --accounts N,...  --skew 0.99,...  --transport tcp,unix
 MEASURE:  --rounds N  --warmup 500ms  --time 1s  --ops N  --quick  --seed N  --timeout 30s  --host NAME
-          --csv FILE  --data DIR  (what each means: target/release/ledger-bench plan --help)
+          --pin yes|no  --csv FILE  --data DIR  (what each means: target/release/ledger-bench plan --help)
 Private servers are started and ended, unless the environment names yours:
   TIGERBEETLE_ADDRESS=127.0.0.1:3000  REDIS_URL=redis://...  DATABASE_URL=postgresql://...
 TIGERBEETLE=/path/to/tigerbeetle names a server binary to use in place of the one built from source.
@@ -41,8 +46,9 @@ TEXT
 }
 
 main() {
-  [[ $# -le 1 || ${1:-} == -* ]] || die 2 "'$1' takes no further words: ./run.sh help"
+  [[ $# -le 1 || ${1:-} == -* || $1 == calibrate ]] || die 2 "'$1' takes no further words: ./run.sh help"
   case ${1:-} in
+    calibrate) begin; run --suite calibration "${@:2}" ;;
     -h | --help | help) usage ;;
     setup) begin; set_up ;;
     test) begin; run_tests ;;
@@ -371,7 +377,13 @@ prepare_servers() {
   [[ " $* " != *" postgres "* ]] || choose_postgres_user "$data/ledger-bench-postgres"
 }
 
-# start SYSTEM [DURABILITY]: with empty data (PostgreSQL: the binary's to empty), ready when it answers.
+# A socket's path has 107 bytes at most, and stands in an address.
+check_sockets() {
+  [[ $1/ledger-bench-postgres/.s.PGSQL.32000 =~ ^[A-Za-z0-9/._+-]{1,107}$ ]] ||
+    die 2 "--data $1: unix sockets need a shorter path of letters, digits and ._+-/: name another folder"
+}
+
+# start SYSTEM [DURABILITY [TRANSPORT]]: with empty data (PostgreSQL: the binary's to empty), ready when it answers.
 # Of ports, the server itself is asked whether one is free: nobody can take it in between.
 start() {
   local log=$root/target/logs/$1.log status
@@ -379,7 +391,7 @@ start() {
     port=$((20000 + RANDOM % 12000)) # below those that the system gives to clients
     ! is_open "$port" || continue    # or the ping would be answered by somebody else's server
     : >"$log"
-    "start_$1" "$data/ledger-bench-$1" "$log" "${2:-shipped}"
+    "start_$1" "$data/ledger-bench-$1" "$log" "${2:-shipped}" "${3:-tcp}"
     running[$1]=$(identity "$spawned")
     echo "$1 ${running[$1]}" >>target/servers.pids
     status=0
@@ -398,8 +410,8 @@ is_open() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 # await SYSTEM PID: until it answers or has died.
 await() {
   local tries
-  if [[ $1 == tigerbeetle ]]; then
-    # It listens once it is ready, and each of its clients takes half a second to register: the sample's own does.
+  if [[ $1 == tigerbeetle || $1 == machine ]]; then
+    # TigerBeetle listens once it is ready, and each of its clients takes half a second to register: the sample's own does.
     for ((tries = 0; tries < 3000; tries++)); do
       alive "${running[$1]}" || return 1
       ! is_open "$port" || return 0
@@ -434,7 +446,7 @@ start_tigerbeetle() {
     export TIGERBEETLE_CACHE_GRID=${cache_mib}MiB # for the row: the server does not tell
     options=(--cache-grid="$TIGERBEETLE_CACHE_GRID")
   fi
-  spawn KILL -- "$TIGERBEETLE" start --addresses="127.0.0.1:$port" "${options[@]}" "$1/0_0.tigerbeetle" \
+  spawn KILL -- "${on_server_cores[@]}" "$TIGERBEETLE" start --addresses="127.0.0.1:$port" "${options[@]}" "$1/0_0.tigerbeetle" \
     >>"$2" 2>&1 </dev/null
   export TIGERBEETLE_ADDRESS=127.0.0.1:$port
 }
@@ -460,10 +472,12 @@ start_redis() {
     os-cache) tier=('appendonly yes' 'appendfsync no' 'save ""') ;;
     memory) tier=('appendonly no' 'save ""') ;;
   esac
+  [[ $4 != unix ]] || tier+=("unixsocket $1/redis.sock")
   (umask 077 && printf '%s\n' 'bind 127.0.0.1' "port $port" "requirepass $password" "dir \"$1/data\"" "${tier[@]}" \
     >"$1/redis.conf")
-  spawn KILL -- "$redis" "$1/redis.conf" >>"$2" 2>&1 </dev/null
+  spawn KILL -- "${on_server_cores[@]}" "$redis" "$1/redis.conf" >>"$2" 2>&1 </dev/null
   export REDIS_URL=redis://:$password@127.0.0.1:$port/
+  [[ $4 != unix ]] || REDIS_URL="redis+unix://$1/redis.sock?pass=$password"
 }
 
 start_postgres() {
@@ -475,9 +489,18 @@ start_postgres() {
     memory) tier=(-c synchronous_commit=off) ;; # and unlogged tables, which the binary makes
   esac
   [[ $3 == shipped ]] || tier+=(-c shared_buffers="${cache_mib}MB" -c max_connections=1034)
-  spawn INT "${postgres_user[@]}" -- env --chdir="$1" "$postgres_bin/postgres" -D "$1/data" \
-    -c listen_addresses=127.0.0.1 -c port="$port" -c unix_socket_directories= "${tier[@]}" >>"$2" 2>&1 </dev/null
+  local sockets=
+  [[ $4 != unix ]] || sockets=$1
+  spawn INT "${postgres_user[@]}" -- env --chdir="$1" "${on_server_cores[@]}" "$postgres_bin/postgres" -D "$1/data" \
+    -c listen_addresses=127.0.0.1 -c port="$port" -c unix_socket_directories="$sockets" "${tier[@]}" >>"$2" 2>&1 </dev/null
   export DATABASE_URL=postgresql://postgres:$postgres_password@127.0.0.1:$port/postgres
+  [[ $4 != unix ]] || DATABASE_URL="host=$1 port=$port user=postgres password=$postgres_password dbname=postgres"
+}
+
+# What the floor of a round trip is measured against: another process of our own.
+start_machine() {
+  spawn KILL -- "${on_server_cores[@]}" "$bin" echo --port "$port" >>"$2" 2>&1 </dev/null
+  export LOOPBACK_ADDRESS=127.0.0.1:$port
 }
 
 create_cluster() {
@@ -527,7 +550,11 @@ run() {
     child "$bin" ping "$system" --timeout 5s || exit 2
   done
   find_servers "${own[@]}"
+  leave_out_without_peer
+  [[ " ${samples[*]} " != *" transport=unix "* ]] || check_sockets "$folder"
   ((${#own[@]} == 0)) || prepare_servers "$folder" "${own[@]}"
+  [[ -z $(word server_cores "${samples[0]}") ]] ||
+    say "servers on cores $(word server_cores "${samples[0]}"), the client on $(word client_cores "${samples[0]}")"
   since=$(date +%s)
   for sample in "${samples[@]}"; do
     measure "$sample"
@@ -562,6 +589,34 @@ word() {
   [[ " $2 " =~ \ $1=([^ ]*)\  ]] && echo "${BASH_REMATCH[1]}"
 }
 
+# Systems whose own tool is not here are named, and left out of what is held against it.
+leave_out_without_peer() {
+  local system sample kept=()
+  local -A tool=()
+  [[ " ${samples[*]} " == *" generator=peer "* ]] || return 0
+  for system in "${systems[@]}"; do
+    tool[$system]=$("peer_of_$system")
+    [[ -n ${tool[$system]} ]] || say "$system's own load generator is not installed: left out"
+  done
+  for sample in "${samples[@]}"; do
+    [[ -z ${tool[$(word system "$sample")]} ]] || kept+=("$sample")
+  done
+  ((${#kept[@]})) || die 1 "no other load generator is on this machine"
+  samples=("${kept[@]}")
+  export PGBENCH=${tool[postgres]:-} REDIS_BENCHMARK=${tool[redis]:-}
+}
+
+peer_of_redis() { command -v redis-benchmark || command -v valkey-benchmark || true; }
+peer_of_postgres() { compgen -G "${postgres_bin:-/nowhere}/pgbench" || command -v pgbench || true; }
+peer_of_tigerbeetle() { echo "${TIGERBEETLE:-}"; }
+
+# pin SERVER_CORES CLIENT_CORES: lists as taskset takes them; nothing where they are blank.
+pin() {
+  [[ -n $1 ]] || return 0
+  on_server_cores=(taskset --cpu-list "$1")
+  on_client_cores=(taskset --cpu-list "$2")
+}
+
 # A sample that failed is counted, and the run goes on; wrong input ends it.
 measure() {
   local system status=0 ours=()
@@ -569,9 +624,10 @@ measure() {
   if [[ -z ${foreign[$system]:-} ]]; then
     ours=(--data "$data" --fresh)
     cache_mib=$(word cache_mib "$1")
-    start "$system" "$(word durability "$1")" || { failed=1 && return; }
+    pin "$(word server_cores "$1")" "$(word client_cores "$1")"
+    start "$system" "$(word durability "$1")" "$(word transport "$1")" || { failed=1 && return; }
   fi
-  child "$bin" run --csv "$csv" --since "$since" "${ours[@]}" -- "$1" || status=$?
+  child "${on_client_cores[@]}" "$bin" run --csv "$csv" --since "$since" "${ours[@]}" -- "$1" || status=$?
   if [[ -n ${running[$system]:-} ]] && ! alive "${running[$system]}"; then
     say "$system's server died; its last words:"
     tail -n 20 "target/logs/$system.log" >&2
@@ -631,7 +687,7 @@ end() {
   [[ -z $half_made ]] || rm -rf "$half_made"
   if [[ -n $data ]]; then
     remove_tigerbeetle_file "$data/ledger-bench-tigerbeetle"
-    rm -rf "$data"/ledger-bench-{tigerbeetle,redis,postgres}
+    rm -rf "$data"/ledger-bench-{tigerbeetle,redis,postgres,machine,floor-*}
   fi
   [[ -z $locked ]] || rm -f target/servers.pids
   exit "$1"

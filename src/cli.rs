@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     error::bad_input,
-    ledger::{Durability, System},
+    ledger::{Durability, System, Transport},
     plan::{Benchmark, Suite},
 };
 use values::{duration, duration_or_zero, label, number, skew_pct};
@@ -50,6 +50,8 @@ pub enum Command {
     Run(RunArgs),
     /// Waits until a server answers.
     Ping(PingArgs),
+    /// Sends back what it is sent: the other end of the floor of a round trip.
+    Echo(EchoArgs),
     /// Shows what the rows of a run say.
     Report(ReportArgs),
     /// Compares two files of rows, or two runs, case by case.
@@ -61,10 +63,10 @@ pub enum Command {
 /// The flags of a run.
 #[derive(Args, Clone, Debug)]
 pub struct PlanArgs {
-    /// Suites to run [default: those that have the benchmarks].
+    /// Suites to run [default: seed and ledger, and floor unless only some benchmarks or systems are asked for].
     #[arg(long, value_delimiter = ',')]
     pub suite: Vec<Suite>,
-    /// Benchmarks to run [default: all].
+    /// Benchmarks to run [default: all of the suites].
     #[arg(long, value_delimiter = ',')]
     pub benchmark: Vec<Benchmark>,
     /// Systems to measure [default: tigerbeetle,redis,postgres].
@@ -88,6 +90,9 @@ pub struct PlanArgs {
     /// Zipf's exponent, by which accounts of the ledger suite are chosen; 0: all alike [default: 0].
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = skew_pct)]
     pub skew: Vec<u32>,
+    /// How requests reach Redis and PostgreSQL [default: tcp].
+    #[arg(long, value_delimiter = ',')]
+    pub transport: Vec<Transport>,
     /// Passes over all cases [default: 6].
     #[arg(long, allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(ROUNDS_MAX)))]
     pub rounds: Option<u32>,
@@ -106,18 +111,30 @@ pub struct PlanArgs {
     /// Where every random choice starts, such as the order of the cases.
     #[arg(long, default_value_t = 42, allow_hyphen_values = true, value_parser = number::<u64>(0, SEED_MAX))]
     pub seed: u64,
+    /// Keep servers and clients on cores of their own [default: yes from 4 cores up].
+    #[arg(long, value_name = "YES|NO", num_args = 0..=1, default_missing_value = "yes", require_equals = false)]
+    pub pin: Option<YesNo>,
     /// The longest wait for one reply.
     #[arg(long, value_name = "DURATION", default_value = "30s", allow_hyphen_values = true, value_parser = duration)]
     pub timeout: Duration,
     /// A label for this machine in the rows [default: blank].
     #[arg(long, default_value = "", value_parser = label)]
     pub host: String,
-    /// Where the rows go.
-    #[arg(long, value_name = "FILE", default_value = "results/results.csv")]
-    pub csv: PathBuf,
+    /// Where the rows go [default: results/results.csv, of the calibration suite results/calibration.csv].
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
     /// Where the servers of ./run.sh keep their data: the disk that is measured.
     #[arg(long, value_name = "DIR", default_value = "target/servers")]
     pub data: PathBuf,
+}
+
+/// An answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum YesNo {
+    /// Do.
+    Yes,
+    /// Do not.
+    No,
 }
 
 /// The flags of one sample.
@@ -147,6 +164,14 @@ pub struct PingArgs {
     /// How long to try.
     #[arg(long, value_name = "DURATION", default_value = "30s", allow_hyphen_values = true, value_parser = duration)]
     pub timeout: Duration,
+}
+
+/// The flags of `echo`.
+#[derive(Args, Debug)]
+pub struct EchoArgs {
+    /// Where it listens, on 127.0.0.1.
+    #[arg(long)]
+    pub port: u16,
 }
 
 /// The flags of `overhead`.
@@ -189,7 +214,11 @@ fn one_line(error: &clap::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{machine, plan::Case, timer::Budget};
+    use crate::{
+        machine,
+        plan::{Case, Generator},
+        timer::Budget,
+    };
 
     fn plan(flags: &str) -> Result<PlanArgs> {
         let words = ["ledger-bench", "plan"].into_iter().chain(flags.split_whitespace());
@@ -213,9 +242,9 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_both_suites_on_all_systems() {
+    fn the_default_is_both_suites_on_all_systems_and_the_floor() {
         let cases = cases("").expect("valid");
-        assert_eq!(cases.len(), 24);
+        assert_eq!(cases.len(), 24 + 5);
         let shape = |suite, benchmark| {
             let cases = of(&cases, suite, benchmark);
             assert_eq!(cases.iter().map(|case| case.system).collect::<Vec<_>>(), System::SERVERS);
@@ -235,6 +264,72 @@ mod tests {
         ] {
             assert_eq!(shape(suite, benchmark), expected, "{suite} {benchmark}");
         }
+    }
+
+    #[test]
+    fn the_floor_comes_with_a_whole_run_or_by_its_name() {
+        let floors = |flags: &str| {
+            let cases = cases(flags).expect(flags);
+            assert!(
+                cases.iter().all(|case| (case.suite == Suite::Floor) == (case.system == System::Machine))
+            );
+            cases.iter().filter(|case| case.suite == Suite::Floor).count()
+        };
+        for (flags, count) in [
+            ("", 5),
+            ("--durability fsync", 5),
+            ("--system redis", 0),
+            ("--benchmark single", 0),
+            ("--suite ledger", 0),
+            ("--suite ledger,floor --system redis", 5),
+            ("--benchmark single,loopback --system redis", 1),
+            ("--suite floor --benchmark clock,disk_dsync", 2),
+        ] {
+            assert_eq!(floors(flags), count, "{flags}");
+        }
+    }
+
+    #[test]
+    fn a_calibration_has_each_case_by_us_and_by_the_system_s_own_tool() {
+        let all = cases("--suite calibration").expect("valid");
+        let (ours, theirs): (Vec<Case>, Vec<Case>) =
+            all.iter().copied().partition(|case| case.generator == Generator::Own);
+        let as_ours = |case: &Case| Case { generator: Generator::Own, ..*case };
+        assert_eq!(theirs.iter().map(as_ours).collect::<Vec<_>>(), ours);
+        let count = |benchmark, system| {
+            ours.iter().filter(|case| case.benchmark == benchmark && case.system == system).count()
+        };
+        assert_eq!(count(Benchmark::RoundTrip, System::Redis), 4, "1 and 64 clients, over TCP and a socket");
+        assert_eq!(count(Benchmark::RoundTrip, System::Postgres), 4);
+        assert_eq!(count(Benchmark::Transfer, System::Postgres), 2);
+        assert_eq!(count(Benchmark::Batch, System::Tigerbeetle), 1);
+        assert_eq!(ours.len(), 11);
+        let batch = of(&ours, Suite::Calibration, Benchmark::Batch)[0];
+        assert_eq!((batch.batch, batch.accounts, batch.clients), (8_189, 10_000, 1));
+        assert!(cases("").expect("valid").iter().all(|case| case.generator == Generator::Own));
+    }
+
+    #[test]
+    fn transports_multiply_where_a_client_has_both() {
+        let cases = cases("--system redis,memory --benchmark single --transport tcp,unix").expect("valid");
+        let told: Vec<_> = cases.iter().map(|case| (case.system, case.transport)).collect();
+        let expected = [
+            (System::Redis, Transport::Tcp),
+            (System::Redis, Transport::Unix),
+            (System::Memory, Transport::Tcp),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn cores_are_kept_apart_if_asked_for() {
+        let pin = |flags: &str| plan(flags).expect("valid").settings().map(|settings| settings.pin);
+        assert_eq!(pin("--pin no").expect("valid"), None);
+        assert_eq!(pin("--pin --quick").ok(), pin("--pin yes").ok());
+        let here = machine::split();
+        assert_eq!(pin("--pin yes").ok(), here.clone().map(Some));
+        let by_default = here.filter(|_| machine::cores() >= 4);
+        assert_eq!(pin("").expect("valid"), by_default);
     }
 
     #[test]
@@ -280,7 +375,7 @@ mod tests {
         let refusals = [
             (
                 "--suite sead",
-                "invalid value 'sead' for '--suite <SUITE>'; [possible values: seed, ledger]; tip: a similar value exists: 'seed'",
+                "invalid value 'sead' for '--suite <SUITE>'; [possible values: seed, ledger, floor, calibration]; tip: a similar value exists: 'seed'",
             ),
             ("--benchmark basci", "tip: a similar value exists: 'basic'"),
             ("--system postgress", "tip: a similar value exists: 'postgres'"),
@@ -323,6 +418,17 @@ mod tests {
                 "--system redis --benchmark batch --batch 8189 --in-flight 123",
                 "1000000 transfers in flight at most",
             ),
+            (
+                "--transport unix --benchmark single",
+                "--transport unix: tigerbeetle's client has tcp alone: leave it out by --system",
+            ),
+            (
+                "--system memory --transport unix",
+                "--transport is for Redis and PostgreSQL, which is not among",
+            ),
+            ("--suite calibration --system memory", "no benchmark of these is for a system of these"),
+            ("--suite ledger --benchmark clock", "--benchmark clock is of a suite that --suite leaves out"),
+            ("--pin perhaps", "[possible values: yes, no]"),
             ("--durability rdb", "invalid value 'rdb' for '--durability"),
             ("--accounts 1", "wants a whole number from 2 to 1000000"),
             ("--in-flight 0", "wants a whole number from 1 to 8192"),
@@ -343,13 +449,13 @@ mod tests {
 
     #[test]
     fn limits_follow_what_is_named() {
-        let budget = |flags: &str| plan(flags).expect("valid").settings().load.budget;
+        let budget = |flags: &str| plan(flags).expect("valid").settings().expect("valid").load.budget;
         assert_eq!(budget(""), Budget { time_ns: Some(1_000_000_000), ops: None });
         assert_eq!(budget("--ops 5"), Budget { time_ns: None, ops: Some(5) });
         assert_eq!(budget("--ops 5 --time 2ms"), Budget { time_ns: Some(2_000_000), ops: Some(5) });
-        let quick = plan("--quick --rounds 2").expect("valid").settings();
+        let quick = plan("--quick --rounds 2").expect("valid").settings().expect("valid");
         assert_eq!((quick.rounds, quick.load.budget.time_ns), (2, Some(200_000_000)));
-        assert_eq!(plan("--warmup 0s").expect("valid").settings().load.warmup_ns, 0);
+        assert_eq!(plan("--warmup 0s").expect("valid").settings().expect("valid").load.warmup_ns, 0);
     }
 
     #[test]
@@ -405,7 +511,7 @@ mod tests {
     #[test]
     fn defaults_are_the_published_ones() {
         let published = |flags: &str| {
-            let settings = plan(flags).expect("valid").settings();
+            let settings = plan(flags).expect("valid").settings().expect("valid");
             (settings.rounds, settings.load.warmup_ns, settings.seed, settings.timeout)
         };
         let timeout = Duration::from_secs(30);

@@ -7,6 +7,7 @@ use anyhow::Result;
 use crate::{cli::Command, error::EXIT_FAILED};
 
 mod compare;
+mod echo;
 mod overhead;
 mod ping;
 mod plan;
@@ -37,6 +38,7 @@ pub fn execute(command: Command) -> Result<Outcome> {
         Command::Plan(args) => plan::plan(&args),
         Command::Run(args) => run::run(&args),
         Command::Ping(args) => ping::ping(&args),
+        Command::Echo(args) => echo::echo(&args),
         Command::Report(args) => report::report(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Overhead(args) => overhead::overhead(&args),

@@ -9,7 +9,10 @@ use anyhow::{Context, Result};
 use crate::{error::bad_input, meter::Meter};
 use model::{NewAccount, Refusal, Stored, Transfer};
 
+pub use machine::{ECHO_BYTES, Echo};
+
 pub mod ids;
+mod machine;
 mod memory;
 pub mod model;
 mod postgres;
@@ -27,6 +30,8 @@ pub enum System {
     Postgres,
     /// A ledger inside this process: what the harness itself costs.
     Memory,
+    /// This machine's own clock, network stack and disk, without a ledger.
+    Machine,
 }
 
 impl System {
@@ -41,6 +46,7 @@ impl System {
             Self::Redis => "redis",
             Self::Postgres => "postgres",
             Self::Memory => "memory",
+            Self::Machine => "machine",
         }
     }
 
@@ -52,6 +58,7 @@ impl System {
             Self::Redis => Some("REDIS_URL"),
             Self::Postgres => Some("DATABASE_URL"),
             Self::Memory => None,
+            Self::Machine => Some("LOOPBACK_ADDRESS"),
         }
     }
 
@@ -64,11 +71,18 @@ impl System {
                 &[Durability::Shipped, Durability::Fsync, Durability::OsCache, Durability::Memory]
             }
             Self::Memory => &[Durability::Memory],
+            Self::Machine => &[],
         }
     }
 
+    /// Whether `run.sh` starts a server of it: the environment names no other.
+    #[must_use]
+    pub fn is_private(self) -> bool {
+        self.address_variable().is_some() && self.address().is_err()
+    }
+
     /// Its server's address as the user or `run.sh` gave it; empty for a system without one.
-    fn address(self) -> Result<String> {
+    pub fn address(self) -> Result<String> {
         let Some(variable) = self.address_variable() else {
             return Ok(String::new());
         };
@@ -80,12 +94,32 @@ impl System {
         }
     }
 
+    /// The transports that its client has.
+    #[must_use]
+    pub fn transports(self) -> &'static [Transport] {
+        match self {
+            Self::Redis | Self::Postgres => &[Transport::Tcp, Transport::Unix],
+            Self::Tigerbeetle | Self::Memory | Self::Machine => &[Transport::Tcp],
+        }
+    }
+
+    /// How the server that the environment names is reached; TCP where it names none.
+    #[must_use]
+    pub fn transport(self) -> Transport {
+        let address = self.address().unwrap_or_default();
+        match self {
+            Self::Redis => redis::transport(&address),
+            Self::Postgres => postgres::transport(&address),
+            Self::Tigerbeetle | Self::Memory | Self::Machine => Transport::Tcp,
+        }
+    }
+
     /// The system and its server's address as errors and rows show it: hosts and ports as the
     /// client understood them, never a user or a password.
     #[must_use]
     pub fn place(self) -> String {
         let address = self.address().ok().and_then(|address| match self {
-            Self::Tigerbeetle => Some(address),
+            Self::Tigerbeetle | Self::Machine => Some(address),
             Self::Redis => redis::public_address(&address),
             Self::Postgres => postgres::public_address(&address),
             Self::Memory => None,
@@ -133,6 +167,32 @@ impl fmt::Display for Durability {
     }
 }
 
+/// How requests reach a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Transport {
+    /// TCP.
+    Tcp,
+    /// A unix socket.
+    Unix,
+}
+
+impl Transport {
+    /// Its name on the command line and in the row.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Unix => "unix",
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// What a sample starts on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
@@ -140,6 +200,8 @@ pub enum Data {
     Seed,
     /// A ledger without accounts, kept as its tier asks for.
     Ledger(Durability),
+    /// Nothing at all.
+    None,
 }
 
 /// What a server says of itself; blank where it does not say.
@@ -153,6 +215,8 @@ pub struct Description {
     pub settings: String,
     /// Copies of the data, the primary among them.
     pub replicas: Option<u64>,
+    /// A commit is on disk before its reply.
+    pub waits_for_disk: bool,
 }
 
 /// One system's server, reached and ready to be given clients.
@@ -186,6 +250,7 @@ pub fn connect(system: System, timeout: Duration) -> Result<Box<dyn Server>> {
         System::Redis => redis::connect(&address, timeout),
         System::Postgres => postgres::connect(&address, timeout),
         System::Memory => Ok(Box::<memory::Memory>::default()),
+        System::Machine => machine::connect(&address, timeout),
     };
     connected.with_context(|| system.place())
 }

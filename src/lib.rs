@@ -12,6 +12,7 @@ pub mod ledger;
 pub mod machine;
 pub mod measurement;
 pub mod meter;
+pub mod peer;
 pub mod plan;
 pub mod report;
 pub mod rng;

@@ -1,33 +1,119 @@
 //! What the row says of the host and of this program's versions. Blank for what is not known.
 
-use std::{fs, path::Path, process::Command, thread};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+};
+
+use serde::Serialize;
+
+mod disk;
+mod governor;
+mod topology;
+mod virtualization;
+
+pub use topology::{Pin, split};
 
 /// The machine as a row shows it: no serial numbers, no names but the label that the user gave.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Machine {
+    /// The user's label.
+    pub host: String,
     /// CPU model.
     pub cpu: String,
-    /// Cores that this process may use.
+    /// Cores that this process may use, and those that its server is kept on.
     pub cores: Option<u64>,
     /// Physical memory.
     pub memory_mib: Option<u64>,
     /// Kernel name and release.
     pub kernel: String,
+    /// `none` on bare metal, else which virtual machine and which container.
+    pub virtualization: String,
+    /// Where the kernel takes its time from; `tsc` is the fast one of x86.
+    pub clock_source: String,
+    /// What chooses the CPU's frequency.
+    pub cpu_governor: String,
+    /// Whether the CPU may go above its base frequency.
+    pub cpu_turbo: String,
+    /// Whether cores are threads of one core.
+    pub cpu_smt: String,
+    /// The device under the servers' data.
+    pub disk: String,
     /// Type of the filesystem that holds the servers' data.
     pub filesystem: String,
+}
+
+impl Machine {
+    /// What is known of it, in the order of its columns: its name in words, and its value.
+    #[must_use]
+    pub fn known(&self) -> Vec<(&'static str, String)> {
+        let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let all = [
+            ("host", self.host.clone()),
+            ("cpu", self.cpu.clone()),
+            ("cores", number(self.cores)),
+            ("memory in MiB", number(self.memory_mib)),
+            ("kernel", self.kernel.clone()),
+            ("virtualization", self.virtualization.clone()),
+            ("clock source", self.clock_source.clone()),
+            ("governor", self.cpu_governor.clone()),
+            ("turbo", self.cpu_turbo.clone()),
+            ("SMT", self.cpu_smt.clone()),
+            ("disk", self.disk.clone()),
+            ("filesystem", self.filesystem.clone()),
+        ];
+        all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    }
 }
 
 /// Looks at this machine. `data`: the folder of the servers' data, where it is known.
 #[must_use]
 pub fn look(data: Option<&Path>) -> Machine {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let cpuinfo = read("/proc/cpuinfo");
     Machine {
-        cpu: cpu_model(&read("/proc/cpuinfo")),
+        host: String::new(),
+        cpu: cpu_model(&cpuinfo),
         cores: Some(u64::from(cores())),
         memory_mib: memory_mib(&read("/proc/meminfo")),
         kernel: kernel(&read("/proc/sys/kernel/osrelease")),
+        virtualization: virtualization::look(&cpuinfo),
+        clock_source: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        cpu_governor: governor::governor(),
+        cpu_turbo: governor::turbo(),
+        cpu_smt: yes_or_no(&line("/sys/devices/system/cpu/smt/active"), "1", "0"),
+        disk: data.and_then(disk::disk).unwrap_or_default(),
         filesystem: data.and_then(filesystem).unwrap_or_default(),
     }
+}
+
+/// Runnable processes of the whole machine over the last minute, in hundredths: proc(5), loadavg.
+#[must_use]
+pub fn load_pct() -> Option<u64> {
+    load_pct_in(&read("/proc/loadavg"))
+}
+
+fn load_pct_in(loadavg: &str) -> Option<u64> {
+    let (whole, hundredths) = loadavg.split(' ').next()?.split_once('.')?;
+    let hundredths = hundredths.parse::<u64>().ok().filter(|_| hundredths.len() == 2)?;
+    Some(whole.parse::<u64>().ok()? * 100 + hundredths)
+}
+
+/// Nothing for a file that is not there.
+fn read(path: impl AsRef<Path>) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+/// The same for the kernel's files of one line.
+fn line(path: impl AsRef<Path>) -> String {
+    read(path).trim().to_owned()
+}
+
+/// Blank for anything else.
+fn yes_or_no(value: &str, yes: &str, no: &str) -> String {
+    let known = [(yes, "yes"), (no, "no")].into_iter().find(|(known, _)| *known == value);
+    known.map(|(_, word)| word.to_owned()).unwrap_or_default()
 }
 
 /// Cores that this process may use.
@@ -39,8 +125,25 @@ pub fn cores() -> u32 {
 /// The type of the filesystem that holds `path`; `None` where the system does not say.
 #[must_use]
 pub fn filesystem(path: &Path) -> Option<String> {
-    let existing = path.ancestors().find_map(|folder| folder.canonicalize().ok())?;
-    filesystem_in(&fs::read_to_string("/proc/self/mountinfo").ok()?, &existing)
+    Some(mount(path)?.kind)
+}
+
+/// What covers a path.
+#[derive(Debug, PartialEq, Eq)]
+struct Mount {
+    /// `ext4`.
+    kind: String,
+    /// `/dev/sda1`, or whatever the filesystem calls it.
+    source: String,
+}
+
+fn mount(path: &Path) -> Option<Mount> {
+    mount_in(&fs::read_to_string("/proc/self/mountinfo").ok()?, &existing(path)?)
+}
+
+/// The folder itself, or the nearest one above it that is there.
+fn existing(path: &Path) -> Option<PathBuf> {
+    path.ancestors().find_map(|folder| folder.canonicalize().ok())
 }
 
 /// The crate's name and the version that this binary was built with.
@@ -81,18 +184,19 @@ fn kernel(osrelease: &str) -> String {
     if release.is_empty() { String::new() } else { format!("Linux {release}") }
 }
 
-/// The last mount whose point is a parent of `path` covers it (proc(5), mountinfo: field 5 is
-/// the mount point, the first field after " - " the type).
-fn filesystem_in(mountinfo: &str, path: &Path) -> Option<String> {
+/// The deepest mount whose point is a parent of `path` covers it (proc(5), mountinfo: field 5 is
+/// the mount point, the first field after " - " the type, the second the source).
+fn mount_in(mountinfo: &str, path: &Path) -> Option<Mount> {
     let mounts = mountinfo.lines().filter_map(|line| {
         let (before, after) = line.split_once(" - ")?;
         let point = before.split(' ').nth(4)?.replace("\\040", " ");
-        Some((point, after.split(' ').next()?.to_owned()))
+        let mut after = after.split(' ').map(str::to_owned);
+        Some((point, Mount { kind: after.next()?, source: after.next()? }))
     });
     mounts
         .filter(|(point, _)| path.starts_with(point))
         .max_by_key(|(point, _)| Path::new(point).components().count())
-        .map(|(_, kind)| kind)
+        .map(|(_, mount)| mount)
 }
 
 fn locked_version<'a>(lock: &'a str, name: &str) -> Option<&'a str> {
@@ -120,12 +224,13 @@ mod tests {
         let mounts = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
                       23 22 0:21 / /dev/shm rw shared:3 - tmpfs tmpfs rw\n\
                       24 22 8:2 / /mnt/big\\040disk rw - xfs /dev/sdb rw\n";
-        let kind = |path: &str| filesystem_in(mounts, Path::new(path));
-        assert_eq!(kind("/home/x").as_deref(), Some("ext4"));
-        assert_eq!(kind("/dev/shm/x").as_deref(), Some("tmpfs"));
-        assert_eq!(kind("/dev/shmother").as_deref(), Some("ext4"));
-        assert_eq!(kind("/mnt/big disk/data").as_deref(), Some("xfs"));
-        assert_eq!(filesystem_in("", Path::new("/")), None);
+        let told = |path: &str| mount_in(mounts, Path::new(path)).map(|mount| (mount.kind, mount.source));
+        let expected = |kind: &str, source: &str| Some((kind.to_owned(), source.to_owned()));
+        assert_eq!(told("/home/x"), expected("ext4", "/dev/sda1"));
+        assert_eq!(told("/dev/shm/x"), expected("tmpfs", "tmpfs"));
+        assert_eq!(told("/dev/shmother"), expected("ext4", "/dev/sda1"));
+        assert_eq!(told("/mnt/big disk/data"), expected("xfs", "/dev/sdb"));
+        assert_eq!(mount_in("", Path::new("/")), None);
     }
 
     #[test]
@@ -134,7 +239,19 @@ mod tests {
         assert!(machine.cores.is_some_and(|cores| cores > 0));
         assert!(machine.memory_mib.is_some_and(|memory_mib| memory_mib > 64));
         assert!(machine.kernel.starts_with("Linux "));
-        assert!(!machine.filesystem.is_empty());
+        assert!(!machine.filesystem.is_empty() && !machine.virtualization.is_empty());
+        assert!(load_pct().is_some());
+    }
+
+    #[test]
+    fn small_files_are_read_strictly() {
+        assert_eq!(load_pct_in("0.42 0.50 1.00 1/80 77\n"), Some(42));
+        assert_eq!(load_pct_in("12.05 0.50"), Some(1_205));
+        assert_eq!([load_pct_in(""), load_pct_in("1.5 2"), load_pct_in("x.00")], [None; 3]);
+        assert_eq!(
+            ["1", "0", "", "notsupported"].map(|value| yes_or_no(value, "1", "0")),
+            ["yes", "no", "", ""]
+        );
     }
 
     #[test]
@@ -148,6 +265,6 @@ mod tests {
     #[test]
     fn the_deepest_mount_counts_not_the_last() {
         let mounts = "23 22 0:21 / /dev/shm rw - tmpfs tmpfs rw\n22 1 8:1 / / rw - ext4 /dev/sda1 rw\n";
-        assert_eq!(filesystem_in(mounts, Path::new("/dev/shm/x")).as_deref(), Some("tmpfs"));
+        assert_eq!(mount_in(mounts, Path::new("/dev/shm/x")).expect("covered").kind, "tmpfs");
     }
 }

@@ -10,6 +10,8 @@ use anyhow::{Context, Result};
 use lookalike::FORMULA_STARTS;
 use serde::{Deserialize, Serialize};
 
+use crate::machine::Machine;
+
 mod columns;
 mod dialect;
 mod file;
@@ -25,7 +27,7 @@ pub use read::read;
 pub use sheet::{faults, faults_under};
 
 /// Counts up with any change of the columns.
-pub const SCHEMA: u64 = 1;
+pub const SCHEMA: u64 = 2;
 
 /// One sample. Fields are columns, in this order; `None` and empty text are blank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,12 +49,15 @@ pub struct Measurement {
     pub skew_pct: u32,
     pub rate_per_s: Option<u64>,
     pub rtt_us: Option<u64>,
+    pub transport: String,
+    pub generator: String,
     pub replicas: Option<u64>,
     pub seed: u64,
     pub warmup_ops: Option<u64>,
     pub ops: Option<u64>,
     pub requests: Option<u64>,
     pub transfers: Option<u64>,
+    pub commits: Option<u64>,
     pub rejected: Option<u64>,
     pub errors: u64,
     pub verified: String,
@@ -71,6 +76,8 @@ pub struct Measurement {
     pub connect_us: Option<u64>,
     pub cpu_steal_permille: Option<u64>,
     pub client_cpu_permille: Option<u64>,
+    pub context_switches: Option<u64>,
+    pub load_before_pct: Option<u64>,
     pub warnings: String,
     pub server_version: String,
     pub client_version: String,
@@ -80,8 +87,16 @@ pub struct Measurement {
     pub host: String,
     pub cpu: String,
     pub cores: Option<u64>,
+    pub server_cores: Option<u64>,
+    pub client_cores: Option<u64>,
     pub memory_mib: Option<u64>,
     pub kernel: String,
+    pub virtualization: String,
+    pub clock_source: String,
+    pub cpu_governor: String,
+    pub cpu_turbo: String,
+    pub cpu_smt: String,
+    pub disk: String,
     pub filesystem: String,
 }
 
@@ -90,6 +105,42 @@ impl Measurement {
     #[must_use]
     pub fn is_verified(&self) -> bool {
         self.verified == "yes"
+    }
+
+    /// Where it was measured.
+    #[must_use]
+    pub fn machine(&self) -> Machine {
+        Machine {
+            host: self.host.clone(),
+            cpu: self.cpu.clone(),
+            cores: self.cores,
+            memory_mib: self.memory_mib,
+            kernel: self.kernel.clone(),
+            virtualization: self.virtualization.clone(),
+            clock_source: self.clock_source.clone(),
+            cpu_governor: self.cpu_governor.clone(),
+            cpu_turbo: self.cpu_turbo.clone(),
+            cpu_smt: self.cpu_smt.clone(),
+            disk: self.disk.clone(),
+            filesystem: self.filesystem.clone(),
+        }
+    }
+
+    /// Puts the machine into its columns.
+    pub fn set_machine(&mut self, machine: Machine) {
+        let plain = |text: String| plain_text(&text);
+        self.host = plain(machine.host);
+        self.cpu = plain(machine.cpu);
+        self.cores = machine.cores;
+        self.memory_mib = machine.memory_mib;
+        self.kernel = plain(machine.kernel);
+        self.virtualization = plain(machine.virtualization);
+        self.clock_source = plain(machine.clock_source);
+        self.cpu_governor = plain(machine.cpu_governor);
+        self.cpu_turbo = plain(machine.cpu_turbo);
+        self.cpu_smt = plain(machine.cpu_smt);
+        self.disk = plain(machine.disk);
+        self.filesystem = plain(machine.filesystem);
     }
 }
 
@@ -143,13 +194,16 @@ mod tests {
     /// The columns as published: a change here counts [`SCHEMA`] up and goes into the README.
     #[test]
     fn the_header_is_the_published_one() {
-        assert_eq!(SCHEMA, 1);
+        assert_eq!(SCHEMA, 2);
         let published = "schema,run_id,started_utc,started_unix_s,round,suite,benchmark,system,durability,clients,\
-            in_flight,batch,accounts,skew_pct,rate_per_s,rtt_us,replicas,seed,warmup_ops,ops,requests,transfers,\
-            rejected,errors,verified,elapsed_ns,ns_per_op,ns_per_transfer,transfers_per_s,latency_ns_min,\
+            in_flight,batch,accounts,skew_pct,rate_per_s,rtt_us,transport,generator,\
+            replicas,seed,warmup_ops,ops,requests,transfers,\
+            commits,rejected,errors,verified,elapsed_ns,ns_per_op,ns_per_transfer,transfers_per_s,latency_ns_min,\
             latency_ns_mean,latency_ns_stddev,latency_ns_p50,latency_ns_p90,latency_ns_p99,latency_ns_p999,\
-            latency_ns_max,connect_us,cpu_steal_permille,client_cpu_permille,warnings,server_version,client_version,\
-            server_settings,harness_version,git_revision,host,cpu,cores,memory_mib,kernel,filesystem";
+            latency_ns_max,connect_us,cpu_steal_permille,client_cpu_permille,context_switches,\
+            load_before_pct,warnings,server_version,client_version,\
+            server_settings,harness_version,git_revision,host,cpu,cores,server_cores,client_cores,\
+            memory_mib,kernel,virtualization,clock_source,cpu_governor,cpu_turbo,cpu_smt,disk,filesystem";
         assert_eq!(header().expect("serializes"), published);
     }
 

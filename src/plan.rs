@@ -1,7 +1,7 @@
 //! Which samples, in what order; and one sample as a line of text, and back.
 //!
 //! Pure: checked values in, lines out. `run.sh` passes a line on and looks into it only for how the
-//! server is to be started: `system=`, `durability=` and `cache_mib=`.
+//! server is to be started: `system=`, `durability=`, `transport=`, `server_cores=`, `client_cores=` and `cache_mib=`.
 
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
@@ -10,7 +10,8 @@ use clap::ValueEnum;
 
 use crate::{
     error::bad_input,
-    ledger::{Durability, System},
+    ledger::{Durability, System, Transport},
+    machine::Pin,
     rng::Rng,
     runner::Load,
     timer::{self, Budget},
@@ -23,6 +24,10 @@ pub enum Suite {
     Seed,
     /// The same guarantees and the same number of requests in every system.
     Ledger,
+    /// What this machine itself takes, without any database: the least that a figure can be.
+    Floor,
+    /// What other load generators can do too: ours is held against them.
+    Calibration,
 }
 
 /// What one op does.
@@ -43,6 +48,20 @@ pub enum Benchmark {
     Batch,
     /// One transfer, many clients at once, or many in flight, over many accounts.
     Parallel,
+    /// One reading of the clock.
+    Clock,
+    /// Nothing, with its latency kept.
+    Harness,
+    /// 128 bytes to another process over TCP on this machine, and 128 back.
+    Loopback,
+    /// 4 KiB written past the kernel's cache and on disk when the write returns (`O_DIRECT`, `O_DSYNC`).
+    DiskDsync,
+    /// 4 KiB written past the kernel's cache, then `fdatasync`.
+    DiskFdatasync,
+    /// The smallest request that the server answers.
+    RoundTrip,
+    /// One transfer of the seed suite, without reading it back.
+    Transfer,
 }
 
 impl Suite {
@@ -52,7 +71,15 @@ impl Suite {
         match self {
             Self::Seed => "seed",
             Self::Ledger => "ledger",
+            Self::Floor => "floor",
+            Self::Calibration => "calibration",
         }
+    }
+
+    /// Whether its requests go to a server.
+    #[must_use]
+    pub fn is_networked(self) -> bool {
+        self != Self::Floor
     }
 
     /// Its benchmarks.
@@ -63,6 +90,14 @@ impl Suite {
                 &[Benchmark::Basic, Benchmark::TwoPhase, Benchmark::BasicBatch, Benchmark::BasicParallel]
             }
             Self::Ledger => &[Benchmark::Single, Benchmark::TwoPhase, Benchmark::Batch, Benchmark::Parallel],
+            Self::Floor => &[
+                Benchmark::Clock,
+                Benchmark::Harness,
+                Benchmark::Loopback,
+                Benchmark::DiskDsync,
+                Benchmark::DiskFdatasync,
+            ],
+            Self::Calibration => &[Benchmark::RoundTrip, Benchmark::Transfer, Benchmark::Batch],
         }
     }
 }
@@ -79,6 +114,13 @@ impl Benchmark {
             Self::Single => "single",
             Self::Batch => "batch",
             Self::Parallel => "parallel",
+            Self::Clock => "clock",
+            Self::Harness => "harness",
+            Self::Loopback => "loopback",
+            Self::DiskDsync => "disk_dsync",
+            Self::DiskFdatasync => "disk_fdatasync",
+            Self::RoundTrip => "round_trip",
+            Self::Transfer => "transfer",
         }
     }
 
@@ -103,7 +145,45 @@ impl Benchmark {
     /// Debits and credits that one op brings about; a hold and its posting are one.
     #[must_use]
     pub fn transfers_per_op(self, batch: u32) -> u32 {
-        if self.takes_batch() { batch } else { 1 }
+        match self {
+            _ if self.takes_batch() => batch,
+            Self::Clock
+            | Self::Harness
+            | Self::Loopback
+            | Self::DiskDsync
+            | Self::DiskFdatasync
+            | Self::RoundTrip => 0,
+            _ => 1,
+        }
+    }
+
+    /// How often an op is done between two readings of the harness's clock: more than once where it
+    /// takes less than a reading; no latency is kept then.
+    #[must_use]
+    pub fn repeats(self) -> u32 {
+        if self == Self::Clock { 1_000 } else { 1 }
+    }
+
+    /// Commits of one op, each of which a durable system has on disk before it replies.
+    #[must_use]
+    pub fn commits_per_op(self) -> u32 {
+        match self {
+            Self::TwoPhase => 2,
+            Self::Clock | Self::Harness | Self::Loopback | Self::RoundTrip => 0,
+            _ => 1,
+        }
+    }
+
+    /// The systems that it can be measured on, of those that are compared.
+    #[must_use]
+    pub fn systems(self, suite: Suite) -> &'static [System] {
+        match (suite, self) {
+            (Suite::Floor, _) => &[System::Machine],
+            (Suite::Calibration, Self::RoundTrip) => &[System::Redis, System::Postgres],
+            (Suite::Calibration, Self::Transfer) => &[System::Postgres],
+            (Suite::Calibration, _) => &[System::Tigerbeetle],
+            _ => &[System::Tigerbeetle, System::Redis, System::Postgres, System::Memory],
+        }
     }
 }
 
@@ -116,7 +196,27 @@ macro_rules! display_by_name {
         }
     )*};
 }
-display_by_name!(Suite, Benchmark);
+display_by_name!(Suite, Benchmark, Generator);
+
+/// Who sends the requests and takes the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Generator {
+    /// This program.
+    Own,
+    /// The tool that comes with the system.
+    Peer,
+}
+
+impl Generator {
+    /// Its name in a sample's line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Peer => "peer",
+        }
+    }
+}
 
 /// One thing to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,6 +239,40 @@ pub struct Case {
     pub accounts: u32,
     /// Zipf's exponent in percent, by which accounts are chosen; 0: all alike.
     pub skew_pct: u32,
+    /// How requests reach the server.
+    pub transport: Transport,
+    /// Who sends them.
+    pub generator: Generator,
+}
+
+impl Case {
+    /// One client with one request in flight, between two accounts.
+    #[must_use]
+    pub fn plainest(suite: Suite, benchmark: Benchmark, system: System) -> Self {
+        Self {
+            suite,
+            benchmark,
+            system,
+            durability: Durability::Shipped,
+            clients: 1,
+            in_flight: 1,
+            batch: 1,
+            accounts: 2,
+            skew_pct: 0,
+            transport: Transport::Tcp,
+            generator: Generator::Own,
+        }
+    }
+
+    /// A floor repeats itself so often that a quarter of the time tells it.
+    fn load(&self, load: Load) -> Load {
+        const SHORTENED: u64 = 4;
+        if self.suite != Suite::Floor {
+            return load;
+        }
+        let time_ns = load.budget.time_ns.map(|time_ns| (time_ns / SHORTENED).max(1));
+        Load { warmup_ns: load.warmup_ns / SHORTENED, budget: Budget { time_ns, ..load.budget } }
+    }
 }
 
 /// As errors and progress lines name it, beside the system: what differs from the plainest case.
@@ -158,6 +292,12 @@ impl fmt::Display for Case {
         words.extend(unusual.map(|(count, _, what)| format!("{count} {what}")));
         if self.skew_pct > 0 {
             words.push(format!("skew {}.{:02}", self.skew_pct / 100, self.skew_pct % 100));
+        }
+        if self.transport == Transport::Unix {
+            words.push("unix socket".into());
+        }
+        if self.generator == Generator::Peer {
+            words.push("by its own tool".into());
         }
         f.pad(&words.join(", "))
     }
@@ -179,6 +319,10 @@ pub struct Settings {
     /// What `run.sh` gives a server of the ledger suite to cache data in, TigerBeetle and
     /// PostgreSQL alike.
     pub cache_mib: u32,
+    /// The machine's load before the run, in hundredths of a runnable process; `None` for unknown.
+    pub load_before_pct: Option<u64>,
+    /// The cores that `run.sh` keeps a server on and those of the measuring process, where it does.
+    pub pin: Option<Pin>,
     /// The user's label for the machine; may be empty.
     pub host: String,
     /// The revision of the checkout at the time of planning; may be empty.
@@ -213,7 +357,8 @@ pub fn schedule(cases: &[Case], settings: &Settings) -> Result<Vec<SampleSpec>> 
         Rng::new(settings.seed, u64::from(round)).shuffle(&mut order);
         for (number, case) in (samples.len() as u64 + 1..).zip(order) {
             let number = u32::try_from(number).context("the total fits")?;
-            samples.push(SampleSpec { case, settings: settings.clone(), round, number, total });
+            let settings = Settings { load: case.load(settings.load), ..settings.clone() };
+            samples.push(SampleSpec { case, settings, round, number, total });
         }
     }
     Ok(samples)
@@ -221,13 +366,18 @@ pub fn schedule(cases: &[Case], settings: &Settings) -> Result<Vec<SampleSpec>> 
 
 impl fmt::Display for SampleSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Case { suite, benchmark, system, durability, clients, in_flight, batch, accounts, skew_pct } =
+        let Case { suite, benchmark, system, durability, clients, in_flight, batch, accounts, .. } =
             self.case;
-        let Settings { run_id, rounds, load, seed, timeout, cache_mib, host, git_revision } = &self.settings;
+        let Case { skew_pct, transport, generator, .. } = self.case;
+        let Settings { run_id, rounds, load, seed, timeout, cache_mib, host, .. } = &self.settings;
+        let Settings { git_revision, load_before_pct, pin, .. } = &self.settings;
         write!(f, "run_id={run_id} number={} total={} round={}", self.number, self.total, self.round)?;
         write!(f, " rounds={rounds} suite={suite} benchmark={benchmark} system={system}")?;
         write!(f, " durability={durability} clients={clients} in_flight={in_flight} batch={batch}")?;
-        write!(f, " accounts={accounts} skew_pct={skew_pct} cache_mib={cache_mib}")?;
+        write!(f, " accounts={accounts} skew_pct={skew_pct} transport={transport} generator={generator}")?;
+        let (server, client) = pin.as_ref().map_or(("", ""), |pin| (&pin.server, &pin.client));
+        write!(f, " server_cores={server} client_cores={client} cache_mib={cache_mib}")?;
+        write!(f, " load_before_pct={}", Blank(*load_before_pct))?;
         write!(f, " warmup_ns={}", load.warmup_ns)?;
         write!(f, " time_ns={}", Blank(load.budget.time_ns))?;
         write!(f, " ops={} seed={seed}", Blank(load.budget.ops))?;
@@ -263,6 +413,8 @@ impl FromStr for SampleSpec {
                 batch: words.parse("batch")?,
                 accounts: words.parse("accounts")?,
                 skew_pct: words.parse("skew_pct")?,
+                transport: words.choice("transport")?,
+                generator: words.choice("generator")?,
             },
             settings: Settings {
                 run_id: words.take("run_id")?.to_owned(),
@@ -277,6 +429,8 @@ impl FromStr for SampleSpec {
                 seed: words.parse("seed")?,
                 timeout: Duration::from_nanos(words.parse("timeout_ns")?),
                 cache_mib: words.parse("cache_mib")?,
+                load_before_pct: words.parse_or_blank("load_before_pct")?,
+                pin: Pin::of(words.take("server_cores")?, words.take("client_cores")?),
                 host: words.take("host")?.to_owned(),
                 git_revision: words.take("git")?.to_owned(),
             },
@@ -349,6 +503,8 @@ mod tests {
             seed: 42,
             timeout: Duration::from_secs(30),
             cache_mib: 1024,
+            load_before_pct: Some(37),
+            pin: None,
             host: String::new(),
             git_revision: "g7e123456".into(),
         }
@@ -356,15 +512,14 @@ mod tests {
 
     fn cases() -> Vec<Case> {
         let case = |benchmark, system| Case {
-            suite: Suite::Seed,
-            benchmark,
-            system,
-            durability: Durability::Shipped,
             clients: 2,
             in_flight: 4,
             batch: 3,
             accounts: 5,
             skew_pct: 109,
+            transport: Transport::Unix,
+            generator: Generator::Peer,
+            ..Case::plainest(Suite::Seed, benchmark, system)
         };
         let benchmarks = Suite::Seed.benchmarks().iter();
         benchmarks.flat_map(|&benchmark| System::SERVERS.map(|system| case(benchmark, system))).collect()
@@ -404,6 +559,8 @@ mod tests {
         let mut samples = schedule(&cases(), &settings()).expect("few");
         samples[0].settings.load.budget = Budget { time_ns: None, ops: Some(9) };
         samples[1].settings.host = "lab-7".into();
+        samples[2].settings.pin = Pin::of("0,1", "2,3");
+        samples[3].settings.load_before_pct = None;
         for sample in samples {
             let line = sample.to_string();
             assert_eq!(line.parse::<SampleSpec>().expect(&line), sample);
@@ -461,8 +618,11 @@ mod tests {
     #[test]
     fn a_case_names_what_tells_it_apart() {
         let case = cases()[0];
-        assert_eq!(case.to_string(), "seed basic, 2 clients, 4 in flight, 3 a batch, 5 accounts, skew 1.09");
-        let plainest = Case { clients: 1, in_flight: 1, batch: 1, accounts: 2, skew_pct: 0, ..case };
+        assert_eq!(
+            case.to_string(),
+            "seed basic, 2 clients, 4 in flight, 3 a batch, 5 accounts, skew 1.09, unix socket, by its own tool"
+        );
+        let plainest = Case::plainest(Suite::Seed, Benchmark::Basic, System::Redis);
         assert_eq!(plainest.to_string(), "seed basic");
         assert_eq!(Case { suite: Suite::Ledger, ..plainest }.to_string(), "ledger basic shipped");
     }

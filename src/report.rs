@@ -3,10 +3,12 @@
 mod alarms;
 pub mod analysis;
 mod analyze;
+pub mod calibration;
 pub mod case;
 pub mod comparison;
 mod comparison_page;
 pub mod csv;
+pub mod floor;
 pub mod gobench;
 pub mod html;
 pub mod markdown;

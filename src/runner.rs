@@ -36,7 +36,9 @@ pub struct Load {
 /// One process's measurement of one case.
 #[derive(Debug)]
 pub struct Sample {
-    /// The latency of every op of every client, in no order.
+    /// Ops that succeeded.
+    pub ops: u64,
+    /// The latency of every op of every client, in no order; empty where none was kept.
     pub latencies_ns: Vec<u64>,
     /// From the first client's start to the last client's end, less what a client that is alone
     /// paused to build its requests.
@@ -143,6 +145,7 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T> {
 fn merge(runs: Vec<ClientRun>) -> Sample {
     let failed = runs.iter().any(|run| run.span.failure.is_some());
     let mut sample = Sample {
+        ops: 0,
         latencies_ns: Vec::with_capacity(runs.iter().map(|run| run.latencies_ns.len()).sum()),
         elapsed_ns: elapsed_ns(&runs),
         warmup_ops: 0,
@@ -152,6 +155,7 @@ fn merge(runs: Vec<ClientRun>) -> Sample {
         failure: None,
     };
     for (client, run) in runs.into_iter().enumerate() {
+        sample.ops += run.span.ops;
         sample.latencies_ns.extend(run.latencies_ns);
         sample.warmup_ops += run.warmup_ops;
         sample.requests += run.requests;

@@ -1,14 +1,18 @@
 //! What one op of each benchmark is, and what it must leave behind.
 
+use std::{path::Path, time::Duration};
+
 use anyhow::{Context, Result};
 
 use crate::{
     ledger::{Account, Data, Server},
-    plan::{Case, Suite},
+    peer,
+    plan::{Benchmark, Case, Generator, Suite},
     runner::{self, Load, Sample},
     watchdog::Board,
 };
 
+pub mod floor;
 pub mod ledger;
 pub mod seed;
 
@@ -18,30 +22,68 @@ pub enum Clients {
     Seed(Vec<seed::Client>),
     /// Of the ledger suite.
     Ledger(Vec<ledger::Client>),
+    /// Of this machine itself.
+    Floor(floor::Client),
+    /// Another load generator.
+    Peer(peer::Client),
+}
+
+/// What clients need to know beside their case.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// Where random choices start.
+    pub seed: u64,
+    /// The longest wait for one reply.
+    pub timeout: Duration,
+    /// The folder of the servers' data, where it is known.
+    pub data: Option<&'a Path>,
+    /// Where they show that they move.
+    pub board: &'a Board,
+}
+
+/// Whose ops a case's are.
+enum Ops {
+    Seed,
+    Ledger,
+    Floor,
+}
+
+fn ops(case: &Case) -> Ops {
+    match (case.suite, case.benchmark) {
+        (Suite::Seed, _) | (Suite::Calibration, Benchmark::RoundTrip | Benchmark::Transfer) => Ops::Seed,
+        (Suite::Ledger | Suite::Calibration, _) => Ops::Ledger,
+        (Suite::Floor, _) => Ops::Floor,
+    }
 }
 
 /// What a case's sample starts on.
 #[must_use]
 pub fn data(case: &Case) -> Data {
-    match case.suite {
-        Suite::Seed => Data::Seed,
-        Suite::Ledger => Data::Ledger(case.durability),
+    match ops(case) {
+        Ops::Seed => Data::Seed,
+        Ops::Ledger => Data::Ledger(case.durability),
+        Ops::Floor => Data::None,
     }
 }
 
 impl Clients {
     /// Connects them to a server that is prepared with the case's [`data`].
-    pub fn connect(server: &mut dyn Server, case: &Case, seed: u64, board: &Board) -> Result<Self> {
-        Ok(match case.suite {
-            Suite::Seed => Self::Seed(seed::connect(server, case, board)?),
-            Suite::Ledger => Self::Ledger(ledger::connect(server, case, seed, board)?),
+    pub fn connect(server: &mut dyn Server, case: &Case, around: &Surroundings) -> Result<Self> {
+        let Surroundings { seed, timeout, data, board } = *around;
+        if case.generator == Generator::Peer {
+            return Ok(Self::Peer(peer::connect(server, case, timeout, board)?));
+        }
+        Ok(match ops(case) {
+            Ops::Seed => Self::Seed(seed::connect(server, case, board)?),
+            Ops::Ledger => Self::Ledger(ledger::connect(server, case, seed, board)?),
+            Ops::Floor => Self::Floor(floor::connect(case, board.client(0), data, timeout)?),
         })
     }
 
     /// Puts there what the first op needs. Off the clock.
     pub fn set_up(&mut self, server: &mut dyn Server) -> Result<()> {
         match self {
-            Self::Seed(_) => Ok(()),
+            Self::Seed(_) | Self::Floor(_) | Self::Peer(_) => Ok(()),
             Self::Ledger(clients) => {
                 ledger::set_up(clients)?;
                 server.settle().context("settling")
@@ -62,6 +104,11 @@ impl Clients {
                 let (sample, clients) = runner::run(clients, in_flight, load);
                 (sample, Self::Ledger(clients))
             }
+            Self::Floor(client) => {
+                let (sample, mut clients) = runner::run(vec![client], in_flight, load);
+                (repeated(sample, case.benchmark), Self::Floor(clients.remove(0)))
+            }
+            Self::Peer(mut client) => (client.run(load), Self::Peer(client)),
         }
     }
 
@@ -70,6 +117,17 @@ impl Clients {
         match self {
             Self::Seed(clients) => seed::verify(clients),
             Self::Ledger(clients) => ledger::verify(clients),
+            Self::Floor(_) => Ok(()),
+            Self::Peer(client) => client.verify(),
+        }
+    }
+
+    /// The tool that sends the requests, where it is not our own client.
+    #[must_use]
+    pub fn client_version(&self) -> Option<&str> {
+        match self {
+            Self::Peer(client) => Some(client.version()),
+            _ => None,
         }
     }
 
@@ -77,10 +135,21 @@ impl Clients {
     #[must_use]
     pub fn retries(&self) -> u64 {
         match self {
-            Self::Seed(_) => 0,
+            Self::Seed(_) | Self::Floor(_) | Self::Peer(_) => 0,
             Self::Ledger(clients) => ledger::retries(clients),
         }
     }
+}
+
+/// Ops that are done several times between two readings of the clock have no latency of their own.
+fn repeated(mut sample: Sample, benchmark: Benchmark) -> Sample {
+    let repeats = u64::from(benchmark.repeats());
+    if repeats > 1 {
+        sample.ops *= repeats;
+        sample.warmup_ops *= repeats;
+        sample.latencies_ns.clear();
+    }
+    sample
 }
 
 /// A sum of one account: what the acknowledged ops must have made of it, and what was found.

@@ -1,6 +1,6 @@
 //! What to know before trusting a row. Pure: a row in, sentences out.
 
-use crate::measurement::Measurement;
+use crate::{ledger::EVENTS_MAX, measurement::Measurement};
 
 /// TigerBeetle writes a checkpoint every so many requests (`vsr_checkpoint_ops` of 0.16.78), which
 /// can stall it for a second: a sample with few of them may have missed it.
@@ -10,18 +10,26 @@ const CHECKPOINTS_MIN: u64 = 2;
 const STEAL_PERMILLE_MAX: u64 = 10;
 /// Of the cores that the client's threads can fill.
 const CLIENT_SHARE_PERMILLE_MAX: u64 = 900;
+/// Half a process, or a tenth of one for each core, is what an idle machine's own services take.
+const LOAD_PCT_MAX: u64 = 50;
+const LOAD_PCT_MAX_A_CORE: u64 = 10;
 
-/// A row's warnings, from what is in it.
+/// A row's warnings, from what is in it. None has a comma, which is between them.
 #[must_use]
 pub fn of(row: &Measurement) -> Vec<String> {
-    [checkpoints(row), steal(row), client(row)].into_iter().flatten().collect()
+    [checkpoints(row), steal(row), client(row), frequency(row), load(row)].into_iter().flatten().collect()
 }
 
+/// Calls that wait for the same client are sent as one message, as many as it holds: at worst each message has all
+/// that are in flight.
 fn checkpoints(row: &Measurement) -> Option<String> {
-    // Requests of callers that share a client coalesce, so this is the most.
-    let crossed = row.requests? / REQUESTS_PER_CHECKPOINT;
+    let in_flight = u64::from(row.clients) * u64::from(row.in_flight);
+    let fit = EVENTS_MAX as u64 / u64::from(row.batch).max(1);
+    let coalesced = in_flight.min(fit).max(1);
+    let crossed = row.requests? / coalesced / REQUESTS_PER_CHECKPOINT;
     let is_few = row.system == "tigerbeetle" && crossed < CHECKPOINTS_MIN;
-    is_few.then(|| format!("crossed {crossed} TigerBeetle checkpoints at most"))
+    let least = if coalesced > 1 { " for certain" } else { "" };
+    is_few.then(|| format!("crossed {crossed} TigerBeetle checkpoints{least}"))
 }
 
 fn steal(row: &Measurement) -> Option<String> {
@@ -29,13 +37,27 @@ fn steal(row: &Measurement) -> Option<String> {
     Some(format!("the hypervisor took {permille} thousandths of the CPU time"))
 }
 
-/// A ledger in memory is the client.
+/// A ledger in memory and a floor are the client.
 fn client(row: &Measurement) -> Option<String> {
     let (permille, cores) = (row.client_cpu_permille?, row.cores?);
-    let threads = u64::from(row.clients).min(cores);
+    let threads = u64::from(row.clients).min(row.client_cores.unwrap_or(cores));
     let is_busy = permille * cores > CLIENT_SHARE_PERMILLE_MAX * threads;
-    (is_busy && row.system != "memory")
+    let is_server_s = !["memory", "machine"].contains(&row.system.as_str());
+    (is_busy && is_server_s)
         .then(|| format!("the client itself is out of CPU: {permille} thousandths of {cores} cores"))
+}
+
+/// Others let the CPU rest, and it needs time to be fast again.
+fn frequency(row: &Measurement) -> Option<String> {
+    let is_steady = row.cpu_governor.is_empty() || row.cpu_governor == "performance";
+    (!is_steady).then(|| format!("the CPU's frequency moves: its governor is {}", row.cpu_governor))
+}
+
+/// What was busy before the run may have been so during it.
+fn load(row: &Measurement) -> Option<String> {
+    let bearable_pct = LOAD_PCT_MAX.max(row.cores? * LOAD_PCT_MAX_A_CORE);
+    let pct = row.load_before_pct.filter(|&pct| pct > bearable_pct)?;
+    Some(format!("the machine was busy before the run (load {}.{:02})", pct / 100, pct % 100))
 }
 
 #[cfg(test)]
@@ -46,6 +68,10 @@ mod tests {
         Measurement {
             system: system.into(),
             clients: 1,
+            in_flight: 1,
+            batch: 1,
+            load_before_pct: Some(50),
+            cpu_governor: "performance".into(),
             requests: Some(2 * 960),
             cores: Some(4),
             cpu_steal_permille: Some(10),
@@ -65,8 +91,49 @@ mod tests {
     #[test]
     fn few_checkpoints_are_told_of_tigerbeetle_alone() {
         let few = |system: &str| of(&Measurement { requests: Some(2 * 960 - 1), ..row(system) });
-        assert_eq!(few("tigerbeetle"), ["crossed 1 TigerBeetle checkpoints at most"]);
+        assert_eq!(few("tigerbeetle"), ["crossed 1 TigerBeetle checkpoints"]);
         assert_eq!(few("redis"), [""; 0]);
+    }
+
+    #[test]
+    fn calls_that_may_have_been_one_message_count_once() {
+        let crossed = |clients, in_flight, batch| {
+            let row = Measurement {
+                clients,
+                in_flight,
+                batch,
+                requests: Some(64 * 960),
+                cores: None,
+                ..row("tigerbeetle")
+            };
+            of(&row).concat()
+        };
+        assert_eq!(crossed(8, 4, 1), "", "two at least");
+        assert_eq!(crossed(64, 1, 1), "crossed 1 TigerBeetle checkpoints for certain");
+        assert_eq!(crossed(64, 1, 8_189), "", "a batch that fills a message is one");
+        assert_eq!(crossed(64, 1, 200), "crossed 1 TigerBeetle checkpoints for certain");
+    }
+
+    #[test]
+    fn a_frequency_that_moves_and_a_busy_machine_are_told() {
+        let told = |change: fn(&mut Measurement)| {
+            let mut row = row("redis");
+            change(&mut row);
+            of(&row).concat()
+        };
+        assert_eq!(
+            told(|row| row.cpu_governor = "performance powersave".into()),
+            "the CPU's frequency moves: its governor is performance powersave"
+        );
+        assert_eq!(told(|row| row.cpu_governor.clear()), "");
+        let busy = "the machine was busy before the run (load 0.51)";
+        assert_eq!(told(|row| row.load_before_pct = Some(51)), busy);
+        assert_eq!(
+            told(
+                |row| (row.load_before_pct, row.cores, row.client_cpu_permille) = (Some(640), Some(64), None)
+            ),
+            ""
+        );
     }
 
     #[test]
@@ -82,6 +149,16 @@ mod tests {
         };
         assert!(busy("redis", 1, 226) && !busy("redis", 2, 226) && busy("redis", 2, 451));
         assert!(busy("redis", 64, 901) && !busy("redis", 64, 900));
-        assert!(!busy("memory", 1, 1_000), "it is the client");
+        assert!(!busy("memory", 1, 1_000) && !busy("machine", 1, 1_000), "they are the client");
+        let pinned = |permille| {
+            let row = Measurement {
+                clients: 64,
+                client_cores: Some(2),
+                client_cpu_permille: Some(permille),
+                ..row("redis")
+            };
+            !of(&row).is_empty()
+        };
+        assert!(pinned(451) && !pinned(450));
     }
 }

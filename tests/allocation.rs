@@ -99,15 +99,13 @@ fn allocations<W: Work>(clients: Vec<Watched<W>>, in_flight: usize) -> (u64, u64
 
 fn case(suite: Suite, benchmark: Benchmark) -> Case {
     Case {
-        suite,
-        benchmark,
-        system: System::Memory,
         durability: Durability::Memory,
         clients: if benchmark.takes_clients() { 2 } else { 1 },
         in_flight: if benchmark.takes_in_flight() { 3 } else { 1 },
         batch: 10,
         accounts: 100,
         skew_pct: 99,
+        ..Case::plainest(suite, benchmark, System::Memory)
     }
 }
 

@@ -1,14 +1,17 @@
 //! The proofs of the ledger suite, without a server: the oracle passes them, and a ledger with one
 //! fault fails each of them. `tests/ledgers.rs` runs them on the real systems.
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
 
 use broken::{Broken, BrokenServer, Fault};
 use ledger_bench::{
     ledger::{Durability, Ledger, System, model::Outcome},
     plan::{Benchmark, Case, Suite},
     runner::Load,
-    suite::Clients,
+    suite::{Clients, Surroundings},
     timer::Budget,
     watchdog::Board,
 };
@@ -63,15 +66,13 @@ fn a_crowd_finds_every_fault() {
 
 fn case(benchmark: Benchmark) -> Case {
     Case {
-        suite: Suite::Ledger,
-        benchmark,
-        system: System::Memory,
         durability: Durability::Memory,
         clients: if benchmark.takes_clients() { 3 } else { 1 },
         in_flight: if benchmark.takes_in_flight() { 4 } else { 1 },
         batch: if benchmark.takes_batch() { 20 } else { 1 },
         accounts: 10,
         skew_pct: 50,
+        ..Case::plainest(Suite::Ledger, benchmark, System::Memory)
     }
 }
 
@@ -80,7 +81,8 @@ fn found_after_a_sample(benchmark: Benchmark, fault: Fault) -> Option<String> {
     let case = case(benchmark);
     let mut server = BrokenServer::new(server(System::Memory), fault);
     let board = Board::new(case.clients as usize);
-    let mut clients = Clients::connect(&mut server, &case, 42, &board).expect("connected");
+    let around = Surroundings { seed: 42, timeout: Duration::from_secs(30), data: None, board: &board };
+    let mut clients = Clients::connect(&mut server, &case, &around).expect("connected");
     clients.set_up(&mut server).expect("funded");
     let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(90) } };
     let (sample, mut clients) = clients.run(&case, load);

@@ -162,7 +162,7 @@ fn a_plan_s_lines_are_samples() {
     let bench = Bench::new();
     for line in bench.plan("--rounds 3 --time 2s") {
         let spec: SampleSpec = line.parse().expect("a sample");
-        assert_eq!((spec.total, spec.settings.rounds), (72, 3));
+        assert_eq!((spec.total, spec.settings.rounds), (3 * (12 + 12 + 5), 3));
     }
     assert!(!bench.csv().exists(), "planning writes nothing");
 }

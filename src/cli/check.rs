@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeSet,
-    env,
     fmt::Display,
     path::{Path, PathBuf},
     process,
@@ -11,14 +10,13 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use clap::ValueEnum;
 
-use super::PlanArgs;
+use super::{PlanArgs, YesNo};
 use crate::{
     error::bad_input,
-    ledger::{Durability, System},
+    ledger::{Durability, System, Transport},
     machine, measurement,
-    plan::{Benchmark, Case, Settings, Suite},
+    plan::{Benchmark, Case, Generator, Settings, Suite},
     rng::Rng,
     runner::Load,
     timer::{Budget, duration_ns},
@@ -26,10 +24,14 @@ use crate::{
 
 /// Transfers in the predecessor's batch.
 const BATCH_DEFAULT: u32 = 1_000;
+/// Transfers in a batch of TigerBeetle's own benchmark.
+const BATCH_CALIBRATION: u32 = 8_189;
+/// From here on halving the cores leaves two for either side.
+const PIN_CORES_MIN: u32 = 4;
 /// Clients of the ledger suite's `parallel`.
 const CLIENTS_DEFAULT: u32 = 64;
-/// Its accounts.
-const ACCOUNTS_PARALLEL: u32 = 10_000;
+/// Its accounts, and those of TigerBeetle's own benchmark.
+const ACCOUNTS_MANY: u32 = 10_000;
 /// Requests that all clients together may have in flight.
 const IN_FLIGHT_TOTAL_MAX: u64 = 65_536;
 /// Transfers in them: each takes some 300 bytes of ours, and more in a server's buffers.
@@ -58,11 +60,11 @@ impl PlanArgs {
     /// files can be written. Writes nothing.
     pub fn check(&self) -> Result<CheckedPlan> {
         let cases = self.cases()?;
-        let csv = absolute(&self.csv)?;
+        let csv = absolute(self.csv.as_deref().unwrap_or_else(|| csv_default(&cases)))?;
         measurement::check_appendable(&csv)?;
         let data = absolute(&self.data)?;
         check_data_folder(&data)?;
-        Ok(CheckedPlan { settings: self.settings(), cases, csv, data })
+        Ok(CheckedPlan { settings: self.settings()?, cases, csv, data })
     }
 
     pub(super) fn cases(&self) -> Result<Vec<Case>> {
@@ -81,15 +83,20 @@ impl PlanArgs {
             case.accounts = value;
         })?;
         cases = multiply(cases, "--skew", &self.skew, default_skew, |case, value| case.skew_pct = value)?;
+        cases = multiply(cases, "--transport", &self.transport, default_transport, |case, value| {
+            case.transport = value;
+        })?;
+        cases = cases.into_iter().flat_map(with_generators).collect();
         cases.iter().try_for_each(|case| self.check_case(case))?;
         Ok(cases)
     }
 
     /// Suite by suite, benchmark by benchmark, system by system; the rest is still to be chosen.
     fn base_cases(&self) -> Result<Vec<Case>> {
-        let suites = distinct_or("--suite", &self.suite, Suite::value_variants())?;
+        let suites = distinct_or("--suite", &self.suite, self.suites_default())?;
         let benchmarks = distinct("--benchmark", &self.benchmark)?;
         let systems = distinct_or("--system", &self.system, &System::SERVERS)?;
+        let all_of = |suite| if suite == Suite::Floor { &[System::Machine][..] } else { &systems[..] };
         if let Some(other) = benchmarks
             .iter()
             .find(|benchmark| !suites.iter().any(|suite| suite.benchmarks().contains(benchmark)))
@@ -100,20 +107,26 @@ impl PlanArgs {
         for suite in suites {
             let wanted = |benchmark: &&Benchmark| benchmarks.is_empty() || benchmarks.contains(benchmark);
             for &benchmark in suite.benchmarks().iter().filter(wanted) {
-                cases.extend(systems.iter().map(|&system| Case {
-                    suite,
-                    benchmark,
-                    system,
-                    durability: Durability::Shipped,
-                    clients: 1,
-                    in_flight: 1,
-                    batch: 1,
-                    accounts: 2,
-                    skew_pct: 0,
-                }));
+                let possible = benchmark.systems(suite);
+                let systems = all_of(suite).iter().filter(|system| possible.contains(system));
+                cases.extend(systems.map(|&system| Case::plainest(suite, benchmark, system)));
             }
         }
+        if cases.is_empty() {
+            return Err(bad_input("no benchmark of these is for a system of these: ./run.sh help"));
+        }
         Ok(cases)
+    }
+
+    /// Who asks for something gets that alone; a whole run has its floor with it.
+    fn suites_default(&self) -> &'static [Suite] {
+        if self.system.is_empty() && self.benchmark.is_empty() {
+            &[Suite::Seed, Suite::Ledger, Suite::Floor]
+        } else if self.benchmark.iter().any(|benchmark| Suite::Floor.benchmarks().contains(benchmark)) {
+            &[Suite::Seed, Suite::Ledger, Suite::Floor]
+        } else {
+            &[Suite::Seed, Suite::Ledger]
+        }
     }
 
     /// A case that makes no sense is refused before anything starts.
@@ -126,6 +139,12 @@ impl PlanArgs {
             let only = system.durabilities().iter().map(|tier| tier.name()).collect::<Vec<_>>().join(" or ");
             return Err(bad_input(format!(
                 "--durability {durability}: {system} has {only} alone: leave it out by --system"
+            )));
+        }
+        if !system.transports().contains(&case.transport) {
+            return Err(bad_input(format!(
+                "--transport {}: {system}'s client has tcp alone: leave it out by --system",
+                case.transport
             )));
         }
         if system == System::Postgres && in_flight > 1 {
@@ -146,7 +165,7 @@ impl PlanArgs {
                 "--in-flight {in_flight} of --batch {batch}: {TRANSFERS_IN_FLIGHT_MAX} transfers in flight at most"
             )));
         }
-        let private_postgres = system == System::Postgres && env::var_os("DATABASE_URL").is_none();
+        let private_postgres = system == System::Postgres && system.is_private();
         if private_postgres && durability == Durability::Shipped && clients > POSTGRES_CLIENTS_MAX {
             return Err(bad_input(format!(
                 "--clients {clients}: PostgreSQL as shipped takes {POSTGRES_CLIENTS_MAX} at most: \
@@ -156,14 +175,22 @@ impl PlanArgs {
         Ok(())
     }
 
-    pub(super) fn settings(&self) -> Settings {
+    pub(super) fn settings(&self) -> Result<Settings> {
+        let pin = match self.pin {
+            Some(YesNo::No) => None,
+            None if machine::cores() < PIN_CORES_MIN => None,
+            None => machine::split(),
+            Some(YesNo::Yes) => Some(machine::split().ok_or_else(|| {
+                bad_input("--pin: a server and its clients need a whole core each, and there is one here")
+            })?),
+        };
         let (rounds, warmup, time) = if self.quick {
             (1, Duration::from_millis(100), Duration::from_millis(200))
         } else {
             (6, Duration::from_millis(500), Duration::from_secs(1))
         };
         let time = self.time.or(self.ops.is_none().then_some(time));
-        Settings {
+        Ok(Settings {
             run_id: run_id(SystemTime::now()),
             rounds: self.rounds.unwrap_or(rounds),
             load: Load {
@@ -173,15 +200,18 @@ impl PlanArgs {
             seed: self.seed,
             timeout: self.timeout,
             cache_mib: cache_mib(machine::look(None).memory_mib),
+            load_before_pct: machine::load_pct(),
+            pin,
             host: self.host.clone(),
             git_revision: machine::git_revision(),
-        }
+        })
     }
 }
 
 /// What a dimension's flag may be for a case: none where the case has no choice.
 struct Choice<T> {
-    default: T,
+    /// One at least.
+    default: Vec<T>,
     is_open: bool,
     /// What the flag is for, should no case be open to it.
     takers: &'static str,
@@ -191,34 +221,72 @@ fn default_durability(case: &Case) -> Choice<Durability> {
     let is_open = case.suite == Suite::Ledger;
     let ledger = if case.system == System::Memory { Durability::Memory } else { Durability::Fsync };
     let default = if is_open { ledger } else { Durability::Shipped };
-    Choice { default, is_open, takers: "the ledger suite" }
+    Choice { default: vec![default], is_open, takers: "the ledger suite" }
 }
 
 fn default_clients(case: &Case) -> Choice<u32> {
     let default = match case.benchmark {
-        Benchmark::BasicParallel => machine::cores().min(POSTGRES_CLIENTS_MAX),
-        Benchmark::Parallel => CLIENTS_DEFAULT,
-        _ => 1,
+        Benchmark::BasicParallel => vec![machine::cores().min(POSTGRES_CLIENTS_MAX)],
+        Benchmark::Parallel => vec![CLIENTS_DEFAULT],
+        Benchmark::RoundTrip => vec![1, CLIENTS_DEFAULT],
+        _ => vec![1],
     };
     Choice { default, is_open: case.benchmark.takes_clients(), takers: "parallel and basic_parallel" }
 }
 
 fn default_in_flight(case: &Case) -> Choice<u32> {
-    Choice { default: 1, is_open: case.benchmark.takes_in_flight(), takers: "parallel and batch" }
+    Choice {
+        default: vec![1],
+        is_open: case.suite != Suite::Calibration && case.benchmark.takes_in_flight(),
+        takers: "parallel and batch",
+    }
 }
 
 fn default_batch(case: &Case) -> Choice<u32> {
     let is_open = case.benchmark.takes_batch();
-    Choice { default: if is_open { BATCH_DEFAULT } else { 1 }, is_open, takers: "batch and basic_batch" }
+    let default = match case.suite {
+        Suite::Calibration if is_open => BATCH_CALIBRATION,
+        _ if is_open => BATCH_DEFAULT,
+        _ => 1,
+    };
+    Choice { default: vec![default], is_open, takers: "batch and basic_batch" }
 }
 
 fn default_accounts(case: &Case) -> Choice<u32> {
-    let default = if case.benchmark == Benchmark::Parallel { ACCOUNTS_PARALLEL } else { 2 };
-    Choice { default, is_open: case.suite == Suite::Ledger, takers: "the ledger suite" }
+    let many = case.benchmark == Benchmark::Parallel
+        || (case.suite == Suite::Calibration && case.benchmark == Benchmark::Batch);
+    Choice {
+        default: vec![if many { ACCOUNTS_MANY } else { 2 }],
+        is_open: case.suite == Suite::Ledger,
+        takers: "the ledger suite",
+    }
 }
 
 fn default_skew(case: &Case) -> Choice<u32> {
-    Choice { default: 0, is_open: case.suite == Suite::Ledger, takers: "the ledger suite" }
+    Choice { default: vec![0], is_open: case.suite == Suite::Ledger, takers: "the ledger suite" }
+}
+
+/// A user's own server is reached as its address says.
+fn default_transport(case: &Case) -> Choice<Transport> {
+    let default = match case.suite {
+        Suite::Calibration if case.system.is_private() => case.system.transports().to_vec(),
+        _ => vec![case.system.transport()],
+    };
+    let is_open = !matches!(case.system, System::Memory | System::Machine);
+    Choice { default, is_open, takers: "Redis and PostgreSQL" }
+}
+
+/// The calibration is of both.
+fn with_generators(case: Case) -> Vec<Case> {
+    let all: &[Generator] =
+        if case.suite == Suite::Calibration { &[Generator::Own, Generator::Peer] } else { &[Generator::Own] };
+    all.iter().map(|&generator| Case { generator, ..case }).collect()
+}
+
+/// A calibration is a run of its own kind.
+fn csv_default(cases: &[Case]) -> &'static Path {
+    let is_calibration = cases.iter().all(|case| case.suite == Suite::Calibration);
+    Path::new(if is_calibration { "results/calibration.csv" } else { "results/results.csv" })
 }
 
 /// Each case that is open to a flag becomes one case for each of its values.
@@ -246,7 +314,7 @@ fn multiply<T: Copy + Ord>(
     };
     let multiplied = cases.into_iter().flat_map(|case| {
         let Choice { default, is_open, .. } = choice(&case);
-        let values = if is_open && !given.is_empty() { given.to_vec() } else { vec![default] };
+        let values = if is_open && !given.is_empty() { given.to_vec() } else { default };
         values.into_iter().map(move |value| with(case, value))
     });
     Ok(multiplied.collect())

@@ -11,7 +11,11 @@ use crate::{
 
 pub fn plan(args: &PlanArgs) -> Result<Outcome> {
     let plan = args.check()?;
-    let samples = plan::schedule(&plan.cases, &plan.settings)?;
+    let mut samples = plan::schedule(&plan.cases, &plan.settings)?;
+    // A server that run.sh does not start is not kept on any core.
+    for sample in samples.iter_mut().filter(|sample| !sample.case.system.is_private()) {
+        sample.settings.pin = None;
+    }
     let mut systems: Vec<_> = plan.cases.iter().map(|case| case.system).collect();
     systems.sort_unstable();
     systems.dedup();

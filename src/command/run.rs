@@ -1,7 +1,7 @@
 //! `run`: one process measures one sample and appends one row, whatever becomes of the sample.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
@@ -13,13 +13,13 @@ use crate::{
     cpu::CpuTimes,
     error::{bad_input, one_line, say},
     ledger::{self, Description, Server},
-    machine,
+    machine::{self, Pin},
     measurement::{self, Measurement, SCHEMA, plain_text},
-    plan::{Case, SampleSpec},
+    plan::{Case, SampleSpec, Settings},
     report::units,
     runner::Sample,
     stats,
-    suite::{self, Clients},
+    suite::{self, Clients, Surroundings},
     timer::time_us,
     warnings,
     watchdog::{self, Board},
@@ -33,10 +33,12 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
     let watched = Watched::new(&spec);
 
     let connected = watched.run({
-        let (spec, fresh, board) = (spec.clone(), args.fresh, watched.board.clone());
-        move || connect(&spec, fresh, &board)
+        let (spec, board) = (spec.clone(), watched.board.clone());
+        let (fresh, data) = (args.fresh, args.data.clone());
+        move || connect(&spec, fresh, data.as_deref(), &board)
     })?;
-    describe(&mut row, &connected);
+    describe(&mut row, &spec.case, &connected);
+    let waits_for_disk = connected.description.waits_for_disk;
     let (case, load) = (spec.case, spec.settings.load);
     let Connected { server, clients, .. } = watched.run(move || set_up(connected))?;
 
@@ -46,6 +48,7 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
     let shares = CpuTimes::now().zip(before).and_then(|(after, before)| after.since(before));
     row.cpu_steal_permille = shares.map(|shares| shares.steal_permille);
     row.client_cpu_permille = shares.map(|shares| shares.client_permille);
+    row.context_switches = shares.map(|shares| shares.context_switches);
     let (failure, server) = match measured {
         Err(stalled) => {
             // Nobody moved any more.
@@ -54,7 +57,7 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
         }
         Ok((mut sample, clients)) => {
             let failed = failure(&mut sample, spec.case.clients);
-            fill(&mut row, &spec.case, sample);
+            fill(&mut row, &spec.case, sample, waits_for_disk);
             if clients.retries() > 0 {
                 warn(&mut row, &format!("{} retries by the server", clients.retries()));
             }
@@ -121,8 +124,9 @@ struct Connected {
     was_empty: bool,
 }
 
-fn connect(spec: &SampleSpec, fresh: bool, board: &Board) -> Result<Connected> {
+fn connect(spec: &SampleSpec, fresh: bool, data: Option<&Path>, board: &Board) -> Result<Connected> {
     let case = spec.case;
+    check_transport(&case)?;
     let mut server = ledger::connect(case.system, spec.settings.timeout)?;
     board.step();
     server.check_durability(case.durability)?;
@@ -132,9 +136,19 @@ fn connect(spec: &SampleSpec, fresh: bool, board: &Board) -> Result<Connected> {
     board.step();
     let description = server.describe().context("asking for settings")?;
     board.step();
-    let (clients, connect_us) =
-        time_us(|| Clients::connect(server.as_mut(), &case, spec.settings.seed, board));
+    let Settings { seed, timeout, .. } = spec.settings;
+    let around = Surroundings { seed, timeout, data, board };
+    let (clients, connect_us) = time_us(|| Clients::connect(server.as_mut(), &case, &around));
     Ok(Connected { clients: clients?, server, connect_us, description, was_empty })
+}
+
+/// A row must not say that a socket was measured when it was TCP.
+fn check_transport(case: &Case) -> Result<()> {
+    let found = case.system.transport();
+    if found == case.transport {
+        return Ok(());
+    }
+    Err(bad_input(format!("--transport {}: the server's address is of {found}", case.transport)))
 }
 
 /// Puts there what the first op needs.
@@ -164,8 +178,12 @@ fn identity(spec: &SampleSpec, data: Option<&PathBuf>) -> Measurement {
     let SampleSpec { case, settings, round, .. } = spec;
     let started_unix_s =
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let machine = machine::look(data.map(PathBuf::as_path));
-    Measurement {
+    let mut machine = machine::look(data.map(PathBuf::as_path));
+    machine.host.clone_from(&settings.host);
+    let pinned = settings.pin.as_ref().map(Pin::counts);
+    // This process may use its own alone.
+    machine.cores = pinned.map(|[server, client]| server + client).or(machine.cores);
+    let mut row = Measurement {
         schema: SCHEMA,
         run_id: settings.run_id.clone(),
         started_utc: measurement::utc_text(started_unix_s),
@@ -180,25 +198,27 @@ fn identity(spec: &SampleSpec, data: Option<&PathBuf>) -> Measurement {
         batch: case.batch,
         accounts: case.accounts,
         skew_pct: case.skew_pct,
+        generator: case.generator.name().into(),
         seed: settings.seed,
         harness_version: format!("ledger-bench {}", env!("CARGO_PKG_VERSION")),
         git_revision: settings.git_revision.clone(),
-        host: settings.host.clone(),
-        cpu: plain_text(&machine.cpu),
-        cores: machine.cores,
-        memory_mib: machine.memory_mib,
-        kernel: plain_text(&machine.kernel),
-        filesystem: plain_text(&machine.filesystem),
+        load_before_pct: settings.load_before_pct,
+        server_cores: pinned.map(|[server, _]| server),
+        client_cores: pinned.map(|[_, client]| client),
         ..Measurement::default()
-    }
+    };
+    row.set_machine(machine);
+    row
 }
 
 /// The columns that the server brings.
-fn describe(row: &mut Measurement, connected: &Connected) {
+fn describe(row: &mut Measurement, case: &Case, connected: &Connected) {
     let Connected { connect_us, description, was_empty, .. } = connected;
+    row.transport = if case.suite.is_networked() { case.transport.name().into() } else { String::new() };
     row.connect_us = Some(*connect_us);
     row.server_version = plain_text(&description.server_version);
-    row.client_version = plain_text(&description.client_version);
+    row.client_version =
+        plain_text(connected.clients.client_version().unwrap_or(&description.client_version));
     row.server_settings = plain_text(&description.settings);
     row.replicas = description.replicas;
     if !was_empty {
@@ -207,19 +227,21 @@ fn describe(row: &mut Measurement, connected: &Connected) {
 }
 
 /// The columns that the sample brings. What no op was measured for stays blank.
-fn fill(row: &mut Measurement, case: &Case, sample: Sample) {
-    let ops = sample.latencies_ns.len() as u64;
-    let transfers = ops * u64::from(case.benchmark.transfers_per_op(case.batch));
+fn fill(row: &mut Measurement, case: &Case, sample: Sample, waits_for_disk: bool) {
+    let ops = sample.ops;
+    let per_op = u64::from(case.benchmark.transfers_per_op(case.batch));
+    let transfers = Some(ops * per_op).filter(|_| per_op > 0);
     let summary = stats::summarize(sample.latencies_ns);
     row.warmup_ops = Some(sample.warmup_ops);
     row.ops = Some(ops);
     row.requests = Some(sample.requests);
-    row.transfers = Some(transfers);
+    row.transfers = transfers;
+    row.commits = Some(if waits_for_disk { ops * u64::from(case.benchmark.commits_per_op()) } else { 0 });
     row.errors = sample.failed_clients;
     row.elapsed_ns = Some(sample.elapsed_ns).filter(|_| ops > 0);
     row.ns_per_op = stats::quotient(sample.elapsed_ns, ops);
-    row.ns_per_transfer = stats::quotient(sample.elapsed_ns, transfers);
-    row.transfers_per_s = stats::rate_per_s(transfers, sample.elapsed_ns);
+    row.ns_per_transfer = transfers.and_then(|transfers| stats::quotient(sample.elapsed_ns, transfers));
+    row.transfers_per_s = transfers.and_then(|transfers| stats::rate_per_s(transfers, sample.elapsed_ns));
     row.latency_ns_min = summary.min_ns;
     row.latency_ns_mean = summary.mean_ns;
     row.latency_ns_stddev = summary.stddev_ns;
@@ -279,12 +301,13 @@ mod tests {
     fn spec() -> SampleSpec {
         let line = "run_id=r number=3 total=8 round=1 rounds=2 suite=seed benchmark=basic_batch system=memory \
             durability=shipped clients=4 in_flight=1 batch=10 \
-            accounts=2 skew_pct=0 cache_mib=64 warmup_ns=0 time_ns= ops=1000 seed=1 timeout_ns=1 host= git=";
+            accounts=2 skew_pct=0 transport=tcp generator=own server_cores= client_cores= cache_mib=64 load_before_pct= warmup_ns=0 time_ns= ops=1000 seed=1 timeout_ns=1 host= git=";
         line.parse().expect("a sample")
     }
 
     fn sample(latencies_ns: Vec<u64>) -> Sample {
         Sample {
+            ops: latencies_ns.len() as u64,
             latencies_ns,
             elapsed_ns: 4_000,
             warmup_ops: 5,
@@ -298,13 +321,14 @@ mod tests {
     #[test]
     fn each_figure_goes_into_its_column() {
         let mut row = Measurement::default();
-        fill(&mut row, &spec().case, sample((1..=1_000).map(|n| n * n).collect()));
+        fill(&mut row, &spec().case, sample((1..=1_000).map(|n| n * n).collect()), true);
         let summary = stats::summarize((1..=1_000).map(|n| n * n).collect());
         let expected = Measurement {
             warmup_ops: Some(5),
             ops: Some(1_000),
             requests: Some(6),
             transfers: Some(10_000),
+            commits: Some(1_000),
             elapsed_ns: Some(4_000),
             ns_per_op: Some(4),
             ns_per_transfer: Some(0),
@@ -326,7 +350,7 @@ mod tests {
     fn no_op_has_no_figure_and_an_early_end_is_told() {
         let mut row = Measurement::default();
         let nothing = Sample { ended_early: true, failed_clients: 2, ..sample(Vec::new()) };
-        fill(&mut row, &spec().case, nothing);
+        fill(&mut row, &spec().case, nothing, true);
         assert_eq!((row.ops, row.elapsed_ns, row.ns_per_op, row.latency_ns_max), (Some(0), None, None, None));
         assert_eq!((row.errors, row.warnings.as_str()), (2, "ended early: no room for more latencies"));
     }

@@ -35,6 +35,7 @@ impl Server for Memory {
         match data {
             Data::Seed => *lock(&self.accounts) = Default::default(),
             Data::Ledger(_) => *lock(&self.book) = Book::default(),
+            Data::None => {}
         }
         Ok(true)
     }

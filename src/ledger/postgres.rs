@@ -5,7 +5,7 @@ use std::{net::ToSocketAddrs, time::Duration};
 use anyhow::{Context, Result};
 use postgres::{Client, Config, NoTls, config::Host};
 
-use super::{Data, Description, Durability, Ledger, SeedLedger, Server};
+use super::{Data, Description, Durability, Ledger, SeedLedger, Server, Transport};
 use crate::{error::bad_input, machine, meter::Meter};
 
 mod ledger;
@@ -18,7 +18,8 @@ const SCHEMA_COMMENT: &str = "scratch data of ledger-bench, dropped and made ane
 const SETTINGS: &str = "SELECT string_agg(name || '=' || current_setting(name), ', ' ORDER BY name)
      FROM pg_settings
      WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method',
-                    'shared_buffers', 'max_wal_size', 'jit')";
+                    'shared_buffers', 'max_wal_size', 'jit', 'wal_level', 'commit_delay', 'autovacuum',
+                    'checkpoint_timeout', 'wal_compression')";
 
 /// What somebody else keeps in the database.
 const OTHER_RELATIONS: &str = "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -111,6 +112,13 @@ pub fn public_address(url: &str) -> Option<String> {
     Some(places.collect::<Vec<_>>().join(","))
 }
 
+/// TCP where the address names no socket's folder.
+pub fn transport(url: &str) -> Transport {
+    let config: Option<Config> = url.parse().ok();
+    let is_unix = |config: Config| matches!(config.get_hosts(), [Host::Unix(_), ..]);
+    if config.is_some_and(is_unix) { Transport::Unix } else { Transport::Tcp }
+}
+
 impl Postgres {
     /// Drops our schema; one that only has its name is left alone.
     fn drop_schema(&mut self) -> Result<()> {
@@ -160,6 +168,7 @@ impl Server for Postgres {
         match data {
             Data::Seed => seed::create_accounts(&mut self.admin)?,
             Data::Ledger(durability) => ledger::create(&mut self.admin, durability)?,
+            Data::None => {}
         }
         Ok(others == 0)
     }
@@ -197,6 +206,7 @@ impl Server for Postgres {
             client_version: machine::crate_version("postgres"),
             settings: settings.unwrap_or_default(),
             replicas: u64::try_from(standbys).ok().map(|count| count + 1),
+            waits_for_disk: self.waits_for_disk()?,
         })
     }
 
@@ -252,5 +262,16 @@ mod tests {
         for (url, address) in shown {
             assert_eq!(public_address(url).as_deref(), address);
         }
+    }
+
+    #[test]
+    fn an_address_names_its_transport() {
+        for unix in ["host=/run user=me", "postgresql://me:secret@%2Frun/x", "host='/run/a b' port=1"] {
+            assert_eq!(transport(unix), Transport::Unix, "{unix}");
+        }
+        assert_eq!(
+            [transport("host=db"), transport("postgresql://db/x"), transport("")],
+            [Transport::Tcp; 3]
+        );
     }
 }

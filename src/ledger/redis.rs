@@ -3,9 +3,9 @@
 use std::{collections::HashMap, time::Duration};
 
 use anyhow::{Context, Result};
-use redis::{Client, Connection, IntoConnectionInfo, RedisResult};
+use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo, RedisResult};
 
-use super::{Data, Description, Durability, Ledger, SeedLedger, Server};
+use super::{Data, Description, Durability, Ledger, SeedLedger, Server, Transport};
 use crate::{error::bad_input, machine, meter::Meter};
 
 mod ledger;
@@ -14,8 +14,16 @@ mod packing;
 mod seed;
 
 /// The settings that decide what a figure means.
-const SETTINGS: [&str; 6] =
-    ["appendonly", "appendfsync", "no-appendfsync-on-rewrite", "save", "maxmemory", "io-threads"];
+const SETTINGS: [&str; 8] = [
+    "appendonly",
+    "appendfsync",
+    "no-appendfsync-on-rewrite",
+    "auto-aof-rewrite-percentage",
+    "auto-aof-rewrite-min-size",
+    "save",
+    "maxmemory",
+    "io-threads",
+];
 
 /// Those that decide where a write has arrived before its reply.
 const DURABILITY_SETTINGS: [&str; 4] = ["appendonly", "appendfsync", "no-appendfsync-on-rewrite", "save"];
@@ -46,6 +54,14 @@ pub fn public_address(url: &str) -> Option<String> {
     url.into_connection_info().ok().map(|info| info.addr().to_string())
 }
 
+/// TCP where the URL names no socket.
+pub fn transport(url: &str) -> Transport {
+    match url.into_connection_info().as_ref().map(redis::ConnectionInfo::addr) {
+        Ok(ConnectionAddr::Unix(_)) => Transport::Unix,
+        _ => Transport::Tcp,
+    }
+}
+
 impl Redis {
     fn info(&mut self) -> Result<HashMap<String, String>> {
         let text: String = redis::cmd("INFO").query(&mut self.admin)?;
@@ -68,6 +84,13 @@ impl Redis {
             held.extend(answer);
         }
         Ok(held)
+    }
+
+    /// Not where the server does not let us ask.
+    fn waits_for_disk(&mut self) -> bool {
+        let held = self.durability_settings().unwrap_or_default();
+        let is = |name: &str, value: &str| held.get(name).is_some_and(|held| held == value);
+        is("appendonly", "yes") && is("appendfsync", "always")
     }
 
     /// Blank where the server does not let us ask.
@@ -132,7 +155,7 @@ impl Server for Redis {
     }
 
     fn prepare(&mut self, data: Data) -> Result<bool> {
-        if data != Data::Seed {
+        if matches!(data, Data::Ledger(_)) {
             library::check_version(&self.info()?)?;
             library::load(&mut self.admin)?;
             self.has_library = true;
@@ -169,6 +192,7 @@ impl Server for Redis {
             client_version: machine::crate_version("redis"),
             settings: self.settings(),
             replicas: replicas.map(|count| count + 1),
+            waits_for_disk: self.waits_for_disk(),
         })
     }
 
@@ -191,6 +215,13 @@ mod tests {
         assert_eq!(public_address("redis://:secret@127.0.0.1:6379/0").as_deref(), Some("127.0.0.1:6379"));
         assert_eq!(public_address("redis://me:p%2Fss@db").as_deref(), Some("db:6379"));
         assert_eq!(public_address("http://me:secret@db"), None);
+        assert_eq!(public_address("redis+unix:///run/r.sock?pass=secret").as_deref(), Some("/run/r.sock"));
+    }
+
+    #[test]
+    fn a_url_names_its_transport() {
+        assert_eq!(transport("redis+unix:///run/r.sock?pass=secret"), Transport::Unix);
+        assert_eq!([transport("redis://db"), transport("")], [Transport::Tcp; 2]);
     }
 
     #[test]

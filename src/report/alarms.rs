@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::case::CaseKey;
-use crate::measurement::Measurement;
+use crate::{machine::Machine, measurement::Measurement, plan::Generator};
 
 /// A sentence for each thing that is not the same in all rows, failed ones included. Blank is
 /// unknown, and differs from nothing.
@@ -21,18 +21,22 @@ struct Seen<'a> {
     machine: BTreeMap<&'static str, BTreeSet<String>>,
     versions: BTreeMap<(&'a str, &'static str), BTreeSet<&'a str>>,
     settings: BTreeMap<(CaseKey, &'a str), BTreeSet<&'a str>>,
-    last: Option<&'a Measurement>,
+    /// Mostly the same as the next row's.
+    last: Option<Machine>,
 }
 
 impl<'a> Seen<'a> {
     fn look(&mut self, row: &'a Measurement) {
-        if !self.last.is_some_and(|last| is_same_machine(last, row)) {
-            self.look_at_machine(row);
+        let machine = row.machine();
+        if self.last.as_ref() != Some(&machine) {
+            self.look_at_machine(&machine);
+            self.last = Some(machine);
         }
         let system = row.system.as_str();
+        let client = if row.generator == Generator::Peer.name() { "load generator" } else { "client" };
         let versions = [
             ((system, "server"), &row.server_version),
-            ((system, "client"), &row.client_version),
+            ((system, client), &row.client_version),
             (("ledger-bench", "version"), &row.harness_version),
             (("ledger-bench", "revision"), &row.git_revision),
         ];
@@ -42,20 +46,10 @@ impl<'a> Seen<'a> {
         if !row.server_settings.is_empty() {
             self.settings.entry((CaseKey::of(row), system)).or_default().insert(&row.server_settings);
         }
-        self.last = Some(row);
     }
 
-    fn look_at_machine(&mut self, row: &Measurement) {
-        let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
-        let fields = [
-            ("host", row.host.clone()),
-            ("cpu", row.cpu.clone()),
-            ("cores", number(row.cores)),
-            ("memory in MiB", number(row.memory_mib)),
-            ("kernel", row.kernel.clone()),
-            ("filesystem", row.filesystem.clone()),
-        ];
-        for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
+    fn look_at_machine(&mut self, machine: &Machine) {
+        for (name, value) in machine.known() {
             self.machine.entry(name).or_default().insert(value);
         }
     }
@@ -81,12 +75,6 @@ impl<'a> Seen<'a> {
 fn differing<T: AsRef<str>>(values: &BTreeSet<T>) -> Option<String> {
     let values: Vec<&str> = values.iter().map(AsRef::as_ref).collect();
     (values.len() > 1).then(|| values.join(" | "))
-}
-
-fn is_same_machine(one: &Measurement, other: &Measurement) -> bool {
-    let numbers = (one.cores, one.memory_mib) == (other.cores, other.memory_mib);
-    let texts = one.host == other.host && one.cpu == other.cpu;
-    numbers && texts && one.kernel == other.kernel && one.filesystem == other.filesystem
 }
 
 #[cfg(test)]

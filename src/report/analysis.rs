@@ -4,11 +4,14 @@
 
 use serde::Serialize;
 
-use super::{case::CaseKey, seed::AgainstSeed};
-use crate::stats::{Interval, Ratio, rounds::Drift};
+use super::{calibration::Calibration, case::CaseKey, floor::Floor, seed::AgainstSeed};
+use crate::{
+    machine::Machine,
+    stats::{Interval, Ratio, rounds::Drift},
+};
 
 /// Counts up with any change of the JSON's fields.
-pub const ANALYSIS_SCHEMA: u32 = 1;
+pub const ANALYSIS_SCHEMA: u32 = 2;
 
 /// Everything that a report shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,6 +28,8 @@ pub struct Analysis {
     pub cases: Vec<Case>,
     /// Samples that failed their checks; in no figure.
     pub failed: Vec<Failed>,
+    /// Our client beside the systems' own load generators, where that was measured.
+    pub calibration: Option<Calibration>,
     /// The predecessor's published ratios beside ours, where asked for.
     pub against_seed: Option<AgainstSeed>,
 }
@@ -40,18 +45,6 @@ pub struct Run {
     pub rounds: usize,
     /// Its rows, failed ones included.
     pub samples: usize,
-}
-
-/// Where samples were measured; blank or `None` for unknown.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[expect(missing_docs, reason = "the columns of the rows")]
-pub struct Machine {
-    pub host: String,
-    pub cpu: String,
-    pub cores: Option<u64>,
-    pub memory_mib: Option<u64>,
-    pub kernel: String,
-    pub filesystem: String,
 }
 
 /// One thing that systems are compared at.
@@ -79,6 +72,8 @@ pub struct Series {
     pub server_version: String,
     /// `redis 1.8.1`.
     pub client_version: String,
+    /// Who sent the requests: `own` is this program; blank in the predecessor's rows.
+    pub generator: String,
     /// `appendonly=no, ...`.
     pub server_settings: String,
     /// Copies of the data.
@@ -107,6 +102,12 @@ pub struct Series {
     pub to_fastest: Option<Ratio>,
     /// TigerBeetle's time per op over this series'; `None` for TigerBeetle itself.
     pub tigerbeetle_to_this: Option<Ratio>,
+    /// Round trips of an op, where all rows tell.
+    pub requests_per_op: Option<f64>,
+    /// Commits of an op that had to be on disk before their replies, where all rows tell.
+    pub commits_per_op: Option<f64>,
+    /// The least that an op can take on this machine, where that was measured.
+    pub floor: Option<Floor>,
     /// What its rows warn of.
     pub warnings: Vec<Warning>,
 }

@@ -4,22 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     alarms,
-    analysis::{ANALYSIS_SCHEMA, Analysis, Case, Failed, Machine, Run, Series},
-    case::{BASELINE, CaseKey, system_place},
-    series,
+    analysis::{ANALYSIS_SCHEMA, Analysis, Case, Failed, Run, Series},
+    calibration,
+    case::{CaseKey, is_baseline, system_place},
+    floor, series,
 };
-use crate::{measurement::Measurement, stats};
+use crate::{machine::Machine, measurement::Measurement, stats};
 
 /// What makes rows of one case samples of the same thing. Unless runs are pooled, the run belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SeriesKey<'a> {
     place: usize,
     system: &'a str,
+    generator: &'a str,
     machine: usize,
     run_id: &'a str,
     server_version: &'a str,
     client_version: &'a str,
     server_settings: &'a str,
+    pinned: [Option<u64>; 2],
     replicas: Option<u64>,
     harness_version: &'a str,
 }
@@ -32,12 +35,12 @@ type Grouped<'a> = BTreeMap<CaseKey, BTreeMap<SeriesKey<'a>, Vec<&'a Measurement
 #[must_use]
 pub fn analyze(rows: &[Measurement], pool: bool) -> Analysis {
     let runs = runs(rows);
-    let machines = machines(rows);
+    let (machines, places) = machines(rows);
     let mut grouped = Grouped::new();
     let mut failed = Vec::new();
-    for row in rows {
+    for (row, machine) in rows.iter().zip(places) {
         if series::time_ns(row).is_some() {
-            let key = series_key(row, &machines, pool);
+            let key = series_key(row, machine, pool);
             grouped.entry(CaseKey::of(row)).or_default().entry(key).or_default().push(row);
         } else {
             failed.push(row);
@@ -46,11 +49,15 @@ pub fn analyze(rows: &[Measurement], pool: bool) -> Analysis {
     let suites: BTreeSet<&str> = rows.iter().map(|row| row.suite.as_str()).collect();
     let with_suite = suites.len() > 1;
     let planned: BTreeMap<&str, usize> = runs.iter().map(|run| (run.run_id.as_str(), run.rounds)).collect();
-    let cases = grouped.into_iter().map(|(key, group)| case(key, group, with_suite, &planned)).collect();
+    let mut cases: Vec<_> =
+        grouped.into_iter().map(|(key, group)| case(key, group, with_suite, &planned)).collect();
+    floor::set(&mut cases, pool);
+    let (cases, calibration) = calibration::split(cases);
     Analysis {
         schema: ANALYSIS_SCHEMA,
         alarms: alarms::alarms(rows),
         cases,
+        calibration,
         failed: failed.into_iter().map(|row| failed_row(row, with_suite)).collect(),
         runs,
         machines,
@@ -74,45 +81,34 @@ fn runs(rows: &[Measurement]) -> Vec<Run> {
     runs
 }
 
-fn machine(row: &Measurement) -> Machine {
-    Machine {
-        host: row.host.clone(),
-        cpu: row.cpu.clone(),
-        cores: row.cores,
-        memory_mib: row.memory_mib,
-        kernel: row.kernel.clone(),
-        filesystem: row.filesystem.clone(),
-    }
-}
-
-fn machines(rows: &[Measurement]) -> Vec<Machine> {
-    let mut machines = Vec::new();
+/// Each once, and where each row's stands. Rows of one machine mostly follow each other.
+fn machines(rows: &[Measurement]) -> (Vec<Machine>, Vec<usize>) {
+    let mut machines: Vec<Machine> = Vec::new();
+    let mut places: Vec<usize> = Vec::with_capacity(rows.len());
     for row in rows {
-        if place(&machines, row).is_none() {
-            machines.push(machine(row));
+        let machine = row.machine();
+        let last = places.last().copied().filter(|&last| machines[last] == machine);
+        places.push(
+            last.or_else(|| machines.iter().position(|known| *known == machine)).unwrap_or(machines.len()),
+        );
+        if places.last() == Some(&machines.len()) {
+            machines.push(machine);
         }
     }
-    machines
+    (machines, places)
 }
 
-fn place(machines: &[Machine], row: &Measurement) -> Option<usize> {
-    let is_it = |machine: &Machine| {
-        let numbers = (machine.cores, machine.memory_mib) == (row.cores, row.memory_mib);
-        let texts = machine.host == row.host && machine.cpu == row.cpu;
-        numbers && texts && machine.kernel == row.kernel && machine.filesystem == row.filesystem
-    };
-    machines.iter().position(is_it)
-}
-
-fn series_key<'a>(row: &'a Measurement, machines: &[Machine], pool: bool) -> SeriesKey<'a> {
+fn series_key(row: &Measurement, machine: usize, pool: bool) -> SeriesKey<'_> {
     SeriesKey {
         place: system_place(&row.system),
         system: &row.system,
-        machine: place(machines, row).expect("every row's machine was taken up"),
+        generator: &row.generator,
+        machine,
         run_id: if pool { "" } else { &row.run_id },
         server_version: &row.server_version,
         client_version: &row.client_version,
         server_settings: &row.server_settings,
+        pinned: [row.server_cores, row.client_cores],
         replicas: row.replicas,
         harness_version: &row.harness_version,
     }
@@ -149,9 +145,13 @@ fn distinctions(keys: &[&SeriesKey]) -> Vec<String> {
     let fields = |key: &SeriesKey| {
         let machine = format!("machine {}", key.machine + 1);
         let replicas = key.replicas.map(|replicas| format!("{replicas} replicas")).unwrap_or_default();
+        let pinned = match key.pinned {
+            [Some(server), Some(client)] => format!("{server} cores for the server, {client} for the client"),
+            _ => "cores shared".into(),
+        };
         let texts =
             [key.run_id, key.server_version, key.client_version, key.server_settings, key.harness_version];
-        [machine, replicas].into_iter().chain(texts.map(String::from)).collect::<Vec<_>>()
+        [machine, replicas, pinned].into_iter().chain(texts.map(String::from)).collect::<Vec<_>>()
     };
     let distinction = |key: &&SeriesKey| {
         let own = fields(key);
@@ -167,7 +167,7 @@ fn distinctions(keys: &[&SeriesKey]) -> Vec<String> {
 /// Each against the fastest, and TigerBeetle against each.
 fn compare(series: &mut [Series]) {
     let timed: Vec<_> = series.iter().map(series::keyed_times).collect();
-    let rivals = || (0..series.len()).filter(|&index| series[index].system != BASELINE);
+    let rivals = || (0..series.len()).filter(|&index| !is_baseline(&series[index].system));
     let fastest = rivals().min_by(|&a, &b| series[a].ns_per_op.total_cmp(&series[b].ns_per_op));
     let mut ours = rivals().filter(|&index| series[index].system == "tigerbeetle");
     let tigerbeetle = ours.next().filter(|_| ours.next().is_none());

@@ -25,6 +25,8 @@ pub struct CaseKey {
     pub skew_pct: u32,
     pub rate_per_s: Option<u64>,
     pub rtt_us: Option<u64>,
+    /// `unix`, or blank: by TCP, as everybody can, or not sent at all.
+    pub transport: String,
 }
 
 impl CaseKey {
@@ -42,6 +44,7 @@ impl CaseKey {
             skew_pct: row.skew_pct,
             rate_per_s: row.rate_per_s,
             rtt_us: row.rtt_us,
+            transport: if row.transport == "unix" { row.transport.clone() } else { String::new() },
         }
     }
 
@@ -78,6 +81,9 @@ impl CaseKey {
         if let Some(rtt_us) = self.rtt_us {
             let _ = write!(label, ", {rtt_us} us of network");
         }
+        if !self.transport.is_empty() {
+            let _ = write!(label, ", {} socket", self.transport);
+        }
         label
     }
 
@@ -97,7 +103,7 @@ impl CaseKey {
 
 impl Ord for CaseKey {
     fn cmp(&self, other: &Self) -> Ordering {
-        let rest = |key: &Self| (key.rate_per_s, key.rtt_us);
+        let rest = |key: &Self| (key.rate_per_s, key.rtt_us, key.transport.clone());
         self.order().cmp(&other.order()).then_with(|| rest(self).cmp(&rest(other)))
     }
 }
@@ -123,13 +129,17 @@ pub fn system_place(system: &str) -> usize {
         "tigerbeetle" => 0,
         "redis" => 1,
         "postgres" => 2,
-        BASELINE => 4,
+        _ if is_baseline(system) => 4,
         _ => 3,
     }
 }
 
-/// The system that is none: what the harness costs. Nothing is compared with it.
-pub const BASELINE: &str = "memory";
+/// Whether it is no system that moves money for anybody: the harness's own ledger, and the machine itself. Nothing is
+/// compared with them.
+#[must_use]
+pub fn is_baseline(system: &str) -> bool {
+    ["memory", "machine"].contains(&system)
+}
 
 /// A system's name in a sentence.
 #[must_use]
@@ -138,6 +148,7 @@ pub fn proper_name(system: &str) -> &str {
         "tigerbeetle" => "TigerBeetle",
         "redis" => "Redis",
         "postgres" => "PostgreSQL",
+        "machine" => "this machine",
         other => other,
     }
 }
@@ -164,6 +175,8 @@ mod tests {
         assert_eq!(label(|row| row.skew_pct = 109), "basic, skew 1.09");
         assert_eq!(label(|row| row.rate_per_s = Some(5)), "basic, 5 a second");
         assert_eq!(label(|row| row.rtt_us = Some(7)), "basic, 7 us of network");
+        assert_eq!(label(|row| row.transport = "unix".into()), "basic, unix socket");
+        assert_eq!(label(|row| row.transport = "tcp".into()), "basic");
         assert_eq!(CaseKey::of(&row("basic", "redis", 1, 1)).label(true), "seed basic");
     }
 

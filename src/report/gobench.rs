@@ -6,9 +6,10 @@
 use std::fmt::Write;
 
 use super::{
-    analysis::{Analysis, Case, Machine, Round, Series},
+    analysis::{Analysis, Case, Round, Series},
     case::CaseKey,
 };
+use crate::machine::Machine;
 
 /// All verified samples; failed ones have no line.
 #[must_use]
@@ -54,6 +55,7 @@ fn name(case: &Case, series: &Series, machine: &Machine) -> String {
         skew_pct,
         rate_per_s,
         rtt_us,
+        transport,
     } = &case.key;
     let mut name = format!(
         "BenchmarkLedger/suite={}/bench={}/system={}",
@@ -76,6 +78,9 @@ fn name(case: &Case, series: &Series, machine: &Machine) -> String {
     }
     for (key, value) in [("rate_per_s", rate_per_s), ("rtt_us", rtt_us)] {
         value.map(|value| write!(name, "/{key}={value}"));
+    }
+    if !transport.is_empty() {
+        let _ = write!(name, "/transport={}", word(transport));
     }
     if !series.distinction.is_empty() {
         let _ = write!(name, "/of={}", word(&series.distinction));
@@ -131,6 +136,7 @@ mod tests {
                 in_flight: 4,
                 accounts: 10_000,
                 skew_pct: 99,
+                transport: "unix".into(),
                 rate_per_s: Some(5),
                 rtt_us: Some(6),
                 cores: None,
@@ -153,7 +159,7 @@ goos:
 cpu:
 host: lab
 filesystem:
-BenchmarkLedger/suite=seed/bench=basic_batch/system=postgres/durability=os-cache/in_flight=4/batch=1000/accounts=10000/skew_pct=99/rate_per_s=5/rtt_us=6 1 500 ns/op
+BenchmarkLedger/suite=seed/bench=basic_batch/system=postgres/durability=os-cache/in_flight=4/batch=1000/accounts=10000/skew_pct=99/rate_per_s=5/rtt_us=6/transport=unix 1 500 ns/op
 ";
         assert_eq!(render(&analyze(&rows, false)), expected);
     }

@@ -11,11 +11,15 @@ use super::{
     page::{Grid, Group, Page},
     table, words,
 };
-use crate::plan::Benchmark;
+use crate::{
+    machine::Machine,
+    plan::{Benchmark, Suite},
+};
 
 mod answer;
 mod axis;
 mod charts;
+mod guarantees;
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -37,28 +41,35 @@ pub fn render(analysis: &Analysis) -> String {
         let _ = writeln!(html, "<p class=\"alarm\">{}</p>", escaped(alarm));
     }
     let _ = writeln!(html, "<p class=\"answer\">{}</p>", escaped(&answer::sentences(analysis).join(" ")));
-    let groups = page.grids.first().map(|grid| &grid.groups[..]).unwrap_or_default();
-    for (case, group) in analysis.cases.iter().zip(groups) {
-        html += &section(case, &page.grids[0], group);
+    // The first grid is that of the cases, where there are any.
+    let (of_cases, others) = page.grids.split_at(usize::from(!analysis.cases.is_empty()));
+    for grid in of_cases {
+        html.extend(analysis.cases.iter().zip(&grid.groups).map(|(case, group)| section(case, grid, group)));
     }
-    for grid in page.grids.iter().skip(1) {
+    for grid in others {
         let _ = writeln!(html, "<h2>{}</h2>", escaped(&grid.title));
         for group in &grid.groups {
             html += &lines(grid, group);
         }
     }
+    html.extend(analysis.machines.iter().map(machine));
     html += &notes(&page);
     html + "</body>\n</html>\n"
 }
 
 /// One case: its figures as charts and as a table, and what they were measured at.
 fn section(case: &Case, grid: &Grid, group: &Group) -> String {
+    // A floor is one line: its figures say all.
+    let charts = if case.key.suite == Suite::Floor.name() {
+        String::new()
+    } else {
+        [charts::bars(case), charts::latencies(case), charts::rounds(case)].concat()
+    };
     format!(
-        "<section>\n<h2>{}</h2>\n<div class=\"charts\">\n{}{}{}</div>\n{}{}<p>Again: <code>{}</code></p>\n</section>\n",
+        "<section>\n<h2>{}</h2>\n<p>{}</p>\n<div class=\"charts\">\n{charts}</div>\n{}{}<p>Again: <code>{}</code></p>\n\
+         </section>\n",
         escaped(&case.label),
-        charts::bars(case),
-        charts::latencies(case),
-        charts::rounds(case),
+        escaped(&guarantees::of(&case.key)),
         lines(grid, group),
         servers(case),
         escaped(&command(case)),
@@ -94,14 +105,37 @@ fn servers(case: &Case) -> String {
     )
 }
 
+/// What is known of a machine, as a table.
+fn machine(machine: &Machine) -> String {
+    let line = |(name, value): (&str, String)| {
+        format!("<tr><th scope=\"row\">{name}</th><td>{}</td></tr>\n", escaped(&value))
+    };
+    let lines: String = machine.known().into_iter().map(line).collect();
+    format!(
+        "<section>\n<h2>The machine</h2>\n<div class=\"wide\"><table>\n{lines}</table></div>\n</section>\n"
+    )
+}
+
 /// What measures this case again.
 fn command(case: &Case) -> String {
-    let CaseKey { suite, benchmark, durability, clients, in_flight, batch, accounts, skew_pct, .. } =
-        &case.key;
+    let CaseKey {
+        suite,
+        benchmark,
+        durability,
+        clients,
+        in_flight,
+        batch,
+        accounts,
+        skew_pct,
+        transport,
+        ..
+    } = &case.key;
     let mut systems: Vec<_> = case.series.iter().map(|series| series.system.as_str()).collect();
     systems.dedup();
-    let mut command =
-        format!("./run.sh --suite {suite} --benchmark {benchmark} --system {}", systems.join(","));
+    let mut command = format!("./run.sh --suite {suite} --benchmark {benchmark}");
+    if suite != Suite::Floor.name() {
+        let _ = write!(command, " --system {}", systems.join(","));
+    }
     let takes = Benchmark::from_str(benchmark, false).ok();
     let is_ledger = suite == "ledger";
     let flags = [
@@ -110,6 +144,7 @@ fn command(case: &Case) -> String {
         (takes.is_some_and(Benchmark::takes_in_flight) && *in_flight > 1, "in-flight", in_flight.to_string()),
         (takes.is_some_and(Benchmark::takes_batch), "batch", batch.to_string()),
         (is_ledger, "accounts", accounts.to_string()),
+        (!transport.is_empty(), "transport", transport.clone()),
         (*skew_pct > 0, "skew", format!("{}.{:02}", skew_pct / 100, skew_pct % 100)),
     ];
     for (_, flag, value) in flags.iter().filter(|(is_asked, ..)| *is_asked) {

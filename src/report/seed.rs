@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     analysis::{Analysis, Case, Series},
-    case::{BASELINE, proper_name},
+    case::{is_baseline, proper_name},
     page::{Column, Grid, Group},
     words,
 };
@@ -99,7 +99,7 @@ fn line(case: &Case, (first, second): (&str, &str)) -> Option<Line> {
 }
 
 fn only<'a>(case: &'a Case, system: &str) -> Option<&'a Series> {
-    let mut series = case.series.iter().filter(|series| series.system == system && system != BASELINE);
+    let mut series = case.series.iter().filter(|series| series.system == system && !is_baseline(system));
     series.next().filter(|_| series.next().is_none())
 }
 

@@ -40,6 +40,7 @@ pub(super) fn series(
         machine,
         server_version: first.server_version.clone(),
         client_version: first.client_version.clone(),
+        generator: first.generator.clone(),
         server_settings: first.server_settings.clone(),
         replicas: first.replicas,
         rounds_planned: runs.iter().filter_map(|run_id| planned.get(run_id)).sum(),
@@ -53,9 +54,20 @@ pub(super) fn series(
         is_fastest: false,
         to_fastest: None,
         tigerbeetle_to_this: None,
+        requests_per_op: per_op(&rows, |row| row.requests),
+        commits_per_op: per_op(&rows, |row| row.commits),
+        floor: None,
         warnings: warnings(&rows),
         rounds,
     }
+}
+
+/// Of all rows together; `None` where one does not tell.
+#[expect(clippy::cast_precision_loss, reason = "a row's numbers have 15 digits at most")]
+fn per_op(rows: &[&Measurement], count: fn(&Measurement) -> Option<u64>) -> Option<f64> {
+    let counts: Option<u64> = rows.iter().map(|row| count(row)).sum();
+    let ops: Option<u64> = rows.iter().map(|row| row.ops).sum();
+    ops.filter(|&ops| ops > 0).zip(counts).map(|(ops, count)| count as f64 / ops as f64)
 }
 
 fn round(row: &Measurement) -> Round {
@@ -98,8 +110,10 @@ fn median_of(rounds: &[Round], figure: fn(&Round) -> Option<u64>) -> Option<f64>
 
 fn warnings(rows: &[&Measurement]) -> Vec<Warning> {
     let mut by_text: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (position, row) in rows.iter().enumerate().filter(|(_, row)| !row.warnings.is_empty()) {
-        by_text.entry(&row.warnings).or_default().push(position);
+    for (position, row) in rows.iter().enumerate() {
+        for text in row.warnings.split(", ").filter(|text| !text.is_empty()) {
+            by_text.entry(text).or_default().push(position);
+        }
     }
     by_text.into_iter().map(|(text, rounds)| Warning { text: text.to_owned(), rounds }).collect()
 }

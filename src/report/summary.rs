@@ -1,7 +1,10 @@
 //! An analysis as one line a case and system, for spreadsheets: [`csv`](super::csv) and [`xlsx`](super::xlsx) write it down. Pure.
 
-use super::analysis::{Analysis, Case, Machine, Series};
-use crate::stats::{Ratio, Verdict};
+use super::analysis::{Analysis, Case, Series};
+use crate::{
+    machine::Machine,
+    stats::{Ratio, Verdict},
+};
 
 /// What stands in a field.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,15 +49,16 @@ pub fn lines(analysis: &Analysis) -> impl Iterator<Item = Line<'_>> {
 /// From left to right.
 #[must_use]
 pub fn columns() -> Vec<Column> {
-    let (case, figures, ratios, origin) = (of_the_case(), figures(), ratios(), origin());
-    case.into_iter().chain(figures).chain(ratios).chain(origin).collect()
+    let (case, figures, costs, ratios) = (of_the_case(), figures(), costs(), ratios());
+    let (software, machine) = (software(), machine());
+    case.into_iter().chain(figures).chain(costs).chain(ratios).chain(software).chain(machine).collect()
 }
 
 const fn column(name: &'static str, heading: &'static str, value: fn(&Line) -> Value) -> Column {
     Column { name, heading, value }
 }
 
-fn of_the_case() -> [Column; 12] {
+fn of_the_case() -> [Column; 13] {
     [
         column("suite", "suite", |line| text(&line.case.key.suite)),
         column("benchmark", "benchmark", |line| text(&line.case.key.benchmark)),
@@ -69,6 +73,7 @@ fn of_the_case() -> [Column; 12] {
         column("skew_pct", "skew, Zipf exponent in %", |line| count(Some(line.case.key.skew_pct))),
         column("rate_per_s", "arrivals, 1/s", |line| count(line.case.key.rate_per_s)),
         column("rtt_us", "added network, us", |line| count(line.case.key.rtt_us)),
+        column("transport", "transport, if not TCP", |line| text(&line.case.key.transport)),
         column("system", "system", |line| text(&line.series.system)),
         column("distinction", "of", |line| text(&line.series.distinction)),
     ]
@@ -100,7 +105,19 @@ fn figures() -> [Column; 14] {
             count(u64::try_from(line.series.outliers.len()).ok())
         }),
         column("drift_permille", "drift, second half/first", |line| {
-            line.series.drift.map_or(Value::Blank, |drift| Value::Ratio(drift.ratio))
+            ratio(line.series.drift.map(|drift| drift.ratio))
+        }),
+    ]
+}
+
+/// What an op takes at least.
+fn costs() -> [Column; 4] {
+    [
+        column("requests_per_op_permille", "requests/op", |line| ratio(line.series.requests_per_op)),
+        column("commits_per_op_permille", "commits on disk/op", |line| ratio(line.series.commits_per_op)),
+        column("floor_ns_per_op", "floor, ns", |line| figure(line.series.floor.map(|floor| floor.ns_per_op))),
+        column("to_floor_permille", "time/op, times the floor", |line| {
+            ratio(line.series.floor.map(|floor| floor.times))
         }),
     ]
 }
@@ -127,18 +144,30 @@ fn ratios() -> [Column; 9] {
     ]
 }
 
-fn origin() -> [Column; 11] {
+fn software() -> [Column; 6] {
     [
         column("warnings", "warnings", warnings),
         column("server_version", "server", |line| text(&line.series.server_version)),
         column("client_version", "client", |line| text(&line.series.client_version)),
+        column("generator", "generator", |line| text(&line.series.generator)),
         column("server_settings", "settings", |line| text(&line.series.server_settings)),
         column("replicas", "replicas", |line| count(line.series.replicas)),
+    ]
+}
+
+fn machine() -> [Column; 12] {
+    [
         column("host", "host", |line| text(&line.machine.host)),
         column("cpu", "CPU", |line| text(&line.machine.cpu)),
         column("cores", "cores", |line| count(line.machine.cores)),
         column("memory_mib", "memory, MiB", |line| count(line.machine.memory_mib)),
         column("kernel", "kernel", |line| text(&line.machine.kernel)),
+        column("virtualization", "virtualization", |line| text(&line.machine.virtualization)),
+        column("clock_source", "clock source", |line| text(&line.machine.clock_source)),
+        column("cpu_governor", "CPU governor", |line| text(&line.machine.cpu_governor)),
+        column("cpu_turbo", "CPU turbo", |line| text(&line.machine.cpu_turbo)),
+        column("cpu_smt", "CPU SMT", |line| text(&line.machine.cpu_smt)),
+        column("disk", "disk", |line| text(&line.machine.disk)),
         column("filesystem", "filesystem", |line| text(&line.machine.filesystem)),
     ]
 }
@@ -153,6 +182,10 @@ fn count(count: Option<impl Into<u64>>) -> Value {
 
 fn figure(figure: Option<f64>) -> Value {
     figure.map_or(Value::Blank, Value::Figure)
+}
+
+fn ratio(ratio: Option<f64>) -> Value {
+    ratio.map_or(Value::Blank, Value::Ratio)
 }
 
 /// Who is alone is compared with nobody.
@@ -173,16 +206,16 @@ fn tigerbeetle<'a>(line: &Line<'a>) -> Option<&'a Ratio> {
     line.series.tigerbeetle_to_this.as_ref()
 }
 
-fn value(ratio: Option<&Ratio>) -> Value {
-    ratio.map_or(Value::Blank, |ratio| Value::Ratio(ratio.value))
+fn value(of: Option<&Ratio>) -> Value {
+    ratio(of.map(|ratio| ratio.value))
 }
 
-fn low(ratio: Option<&Ratio>) -> Value {
-    ratio.and_then(|ratio| ratio.interval).map_or(Value::Blank, |ends| Value::Ratio(ends.low))
+fn low(of: Option<&Ratio>) -> Value {
+    ratio(of.and_then(|ratio| ratio.interval).map(|ends| ends.low))
 }
 
-fn high(ratio: Option<&Ratio>) -> Value {
-    ratio.and_then(|ratio| ratio.interval).map_or(Value::Blank, |ends| Value::Ratio(ends.high))
+fn high(of: Option<&Ratio>) -> Value {
+    ratio(of.and_then(|ratio| ratio.interval).map(|ends| ends.high))
 }
 
 fn difference(ratio: Option<&Ratio>) -> Value {

@@ -1,25 +1,30 @@
 //! An analysis as a page: the grid of cases and systems, and what to know beside it.
 
+use std::collections::BTreeSet;
+
 use super::{
-    analysis::{Analysis, Case, Failed, Machine, Series},
+    analysis::{Analysis, Case, Failed, Series},
+    calibration::Calibration,
     page::{Column, Grid, Group, Page},
     words,
 };
-use crate::stats::rounds::ROUNDS_MIN;
+use crate::{machine::Machine, stats::rounds::ROUNDS_MIN};
 
 /// For the terminal and for Markdown.
 #[must_use]
 pub fn page(analysis: &Analysis) -> Page {
     let mut page = Page { alarms: analysis.alarms.clone(), subject: subject(analysis), ..Page::default() };
-    if analysis.cases.is_empty() {
+    let calibration = analysis.calibration.as_ref();
+    if analysis.cases.is_empty() && calibration.is_none() {
         page.note("No sample was measured and found right.", vec!["There is no figure to show.".into()]);
     } else {
-        page.grids.push(grid(&analysis.cases));
+        page.grids.extend((!analysis.cases.is_empty()).then(|| grid(&analysis.cases)));
+        page.grids.extend(calibration.map(Calibration::grid));
         if let Some(against) = &analysis.against_seed {
             page.grids.push(against.grid());
         }
         page.note("Notes:", notes(analysis));
-        page.note("Mind:", remarks(&analysis.cases));
+        page.note("Mind:", remarks(analysis));
     }
     page.note("Failed, and in no figure above:", failed(&analysis.failed));
     page
@@ -43,18 +48,23 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// What is known of a machine, on one line.
+/// What is known of a machine, on one line. What speaks for itself goes without its name.
 fn machine(machine: &Machine) -> String {
-    let cores = machine.cores.map(|cores| format!("{cores} cores")).unwrap_or_default();
-    let memory = machine.memory_mib.map(|mib| format!("{mib} MiB")).unwrap_or_default();
-    let fields = [&machine.host, &machine.cpu, &cores, &memory, &machine.kernel, &machine.filesystem];
-    fields.into_iter().filter(|field| !field.is_empty()).cloned().collect::<Vec<_>>().join(", ")
+    let told = |(name, value): (&str, String)| match name {
+        "host" | "cpu" | "kernel" | "filesystem" => value,
+        "cores" => format!("{value} cores"),
+        "memory in MiB" => format!("{value} MiB"),
+        "virtualization" if value == "none" => "bare metal".into(),
+        "virtualization" => value,
+        name => format!("{name} {value}"),
+    };
+    machine.known().into_iter().map(told).collect::<Vec<_>>().join(", ")
 }
 
 /// A column, and what a series shows in it.
 type Shown = (Column, fn(&Series) -> String);
 
-fn columns() -> [Shown; 10] {
+fn columns() -> [Shown; 11] {
     [
         (Column::text("system", 0), words::series_name),
         (Column::number("time/op", 0), |series| words::time(series.ns_per_op)),
@@ -67,6 +77,9 @@ fn columns() -> [Shown; 10] {
         (Column::number("p50", 8), |series| series.latency_ns.p50.map(words::time).unwrap_or_default()),
         (Column::number("p99", 6), |series| series.latency_ns.p99.map(words::time).unwrap_or_default()),
         (Column::number("spread", 2), |series| series.spread.map(words::percent).unwrap_or_default()),
+        (Column::number("x floor", 3), |series| {
+            series.floor.map(|floor| words::multiple(floor.times)).unwrap_or_default()
+        }),
         (Column::number("rounds", 5), rounds),
         (Column::text("to the fastest", 0), to_fastest),
         (Column::text(&words::stands("tigerbeetle"), 7), |series| {
@@ -121,6 +134,13 @@ fn notes(analysis: &Analysis) -> Vec<String> {
             .to_owned(),
     ];
     let all = || analysis.cases.iter().flat_map(|case| &case.series);
+    if all().any(|series| series.floor.is_some()) {
+        notes.push(
+            "x floor: time/op over what the machine takes for its round trips and the writes that must be on disk, one \
+             after the other; below 1 where ops in flight share them."
+                .into(),
+        );
+    }
     let short = all().filter(|series| series.rounds.len() < ROUNDS_MIN).count();
     if short > 0 {
         let whose =
@@ -141,14 +161,27 @@ fn notes(analysis: &Analysis) -> Vec<String> {
     notes
 }
 
-fn remarks(cases: &[Case]) -> Vec<String> {
-    let lines = cases.iter().flat_map(|case| case.series.iter().map(move |series| (case, series)));
-    let told = lines.map(|(case, series)| (case, series, words::remarks(series)));
-    told.filter(|(.., remarks)| !remarks.is_empty())
-        .map(|(case, series, remarks)| {
-            format!("{}, {}: {}", case.label, words::series_name(series), remarks.join("; "))
-        })
-        .collect()
+fn remarks(analysis: &Analysis) -> Vec<String> {
+    let calibrated =
+        analysis.calibration.as_ref().map(|calibration| &calibration.cases[..]).unwrap_or_default();
+    let cases = || analysis.cases.iter().chain(calibrated);
+    let common = common_warnings(cases().flat_map(|case| &case.series));
+    let lines = cases().flat_map(|case| case.series.iter().map(move |series| (case, series)));
+    let told = lines.map(|(case, series)| (case, series, words::remarks(series, &common)));
+    let of_lines = told.filter(|(.., remarks)| !remarks.is_empty()).map(|(case, series, remarks)| {
+        format!("{}, {}: {}", case.label, words::series_name(series), remarks.join("; "))
+    });
+    common.iter().map(|warning| format!("all samples: {warning}")).chain(of_lines).collect()
+}
+
+/// What every sample of every series warns of, to be said once.
+fn common_warnings<'a>(mut all: impl Iterator<Item = &'a Series>) -> BTreeSet<&'a str> {
+    let of_all_rounds = |series: &'a Series| {
+        let warnings = series.warnings.iter().filter(|warning| warning.rounds.len() == series.rounds.len());
+        warnings.map(|warning| warning.text.as_str()).collect::<BTreeSet<_>>()
+    };
+    let first = all.next().map(of_all_rounds).unwrap_or_default();
+    all.fold(first, |common, series| &common & &of_all_rounds(series))
 }
 
 /// A line for each row that counts nowhere.
@@ -177,6 +210,25 @@ mod tests {
     fn a_run_as_markdown() {
         let expected = include_str!("../../tests/snapshots/run.md");
         assert_eq!(markdown::render(&page(&analyze(&samples::run(), false))), expected);
+    }
+
+    #[test]
+    fn what_all_samples_warn_of_is_said_once() {
+        let warning = |row, text: &str| Measurement { warnings: text.into(), ..row };
+        let rows = [
+            warning(samples::row("basic", "redis", 1, 1), "busy (load 1.00), stolen"),
+            warning(samples::row("basic", "redis", 2, 1), "busy (load 1.00)"),
+            warning(samples::row("basic", "postgres", 1, 1), "stolen, busy (load 1.00)"),
+        ];
+        let remarks = remarks(&analyze(&rows, false));
+        assert_eq!(
+            remarks,
+            [
+                "all samples: busy (load 1.00)",
+                "basic, redis: round 1: stolen",
+                "basic, postgres: round 1: stolen"
+            ]
+        );
     }
 
     #[test]

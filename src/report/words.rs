@@ -1,5 +1,7 @@
 //! Figures and what they mean, in words; pure.
 
+use std::collections::BTreeSet;
+
 use super::{analysis::Series, case::proper_name, units};
 use crate::stats::{Interval, Ratio, Verdict, rounds::Drift};
 
@@ -73,6 +75,13 @@ pub fn times(ratio: f64) -> String {
     if times == "1.00" { "the same".into() } else { format!("{times}x {word}") }
 }
 
+/// `0.42`, `3.1`, `27`: two significant digits.
+#[must_use]
+pub fn multiple(value: f64) -> String {
+    let decimals = if value < 0.995 { 2 } else { usize::from(value < 9.95) };
+    format!("{value:.decimals$}")
+}
+
 /// The interval as the words' direction has it.
 fn direct(value: f64, ends: Interval) -> String {
     let Interval { low, high } =
@@ -101,9 +110,10 @@ pub fn series_name(series: &Series) -> String {
     }
 }
 
-/// What to know before trusting a series: its spread, outliers, drift and its rows' warnings.
+/// What to know before trusting a series: its spread, outliers, drift and its rows' warnings, but for those that are
+/// told already.
 #[must_use]
-pub fn remarks(series: &Series) -> Vec<String> {
+pub fn remarks(series: &Series, told: &BTreeSet<&str>) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(spread) = series.spread.filter(|&spread| spread > SPREAD_MAX) {
         remarks.push(format!("spread {}", percent(spread)));
@@ -114,7 +124,7 @@ pub fn remarks(series: &Series) -> Vec<String> {
     if let Some(Drift { ratio, .. }) = series.drift {
         remarks.push(format!("drift: the second half of the rounds is {}", times(ratio)));
     }
-    for warning in &series.warnings {
+    for warning in series.warnings.iter().filter(|warning| !told.contains(warning.text.as_str())) {
         remarks.push(format!("{}: {}", round_names(series, &warning.rounds), warning.text));
     }
     remarks
@@ -199,6 +209,14 @@ mod tests {
         ] {
             assert_eq!(times(value), text);
         }
+    }
+
+    #[test]
+    fn multiples_have_two_digits() {
+        assert_eq!(
+            [0.416, 0.994, 0.999, 3.14, 9.94, 9.96, 27.4].map(multiple),
+            ["0.42", "0.99", "1.0", "3.1", "9.9", "10", "27"]
+        );
     }
 
     #[test]

@@ -100,8 +100,9 @@ impl Op for Client {
             Benchmark::Basic => self.basic(),
             Benchmark::TwoPhase => self.two_phase(),
             Benchmark::BasicBatch => self.basic_batch(),
-            Benchmark::BasicParallel => self.basic_parallel(),
-            Benchmark::Single | Benchmark::Batch | Benchmark::Parallel => unreachable!("of another suite"),
+            Benchmark::BasicParallel | Benchmark::Transfer => self.basic_parallel(),
+            Benchmark::RoundTrip => self.ledger.hello(),
+            other => unreachable!("{other} is of another suite"),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::name;
 use crate::{
     report::{
         analysis::{Analysis, Case, Series},
+        case::is_baseline,
         words,
     },
     stats::Verdict,
@@ -68,6 +69,7 @@ fn trust(analysis: &Analysis) -> String {
         failed => format!("{failed} of {samples} samples failed and are in no figure"),
     };
     let all = analysis.cases.iter().flat_map(|case| case.series.iter().map(move |series| (case, series)));
+    let all = all.filter(|(_, series)| !is_baseline(&series.system));
     let spreads = all.filter_map(|(case, series)| Some((series.spread?, case, series)));
     match spreads.max_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((spread, case, series)) => {

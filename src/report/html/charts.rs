@@ -18,11 +18,12 @@ const RIGHT: f64 = 80.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 24.0;
 
-/// Time per op with its 95 % interval, a line a system, on a logarithmic scale.
+/// Time per op with its 95 % interval, a line a system, on a logarithmic scale; a tick where its floor is.
 pub fn bars(case: &Case) -> String {
     let ends = case.series.iter().flat_map(|series| {
         let interval = series.ns_per_op_interval.map(|ends| [ends.low, ends.high]);
-        [series.ns_per_op].into_iter().chain(interval.into_iter().flatten())
+        let floor = series.floor.map(|floor| floor.ns_per_op);
+        [series.ns_per_op].into_iter().chain(interval.into_iter().flatten()).chain(floor)
     });
     let Some(axis) = Axis::around(ends, 110.0, WIDTH - 30.0) else { return String::new() };
     let bottom = TOP + 34.0 * count(case.series.len());
@@ -43,11 +44,19 @@ pub fn bars(case: &Case) -> String {
             let (low, high) = (axis.place(ends.low), axis.place(ends.high));
             format!("<line class=\"interval\" x1=\"{low:.1}\" x2=\"{high:.1}\" y1=\"{y}\" y2=\"{y}\"/>")
         });
+        let floor = series.floor.map_or_else(String::new, |floor| {
+            let (x, top, bottom) = (axis.place(floor.ns_per_op), y - 7.0, y + 7.0);
+            let told = format!("{}'s floor: {}", name(series), words::time(floor.ns_per_op));
+            format!(
+                "<line class=\"floor\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"><title>{}</title></line>",
+                escaped(&told)
+            )
+        });
         let x = axis.place(series.ns_per_op);
         let from = axis.place(0.0);
         let _ = write!(
             body,
-            "<g class=\"{}\"><line x1=\"{from:.1}\" x2=\"{x:.1}\" y1=\"{y}\" y2=\"{y}\"/>{interval}{}</g>\
+            "<g class=\"{}\"><line x1=\"{from:.1}\" x2=\"{x:.1}\" y1=\"{y}\" y2=\"{y}\"/>{interval}{}</g>{floor}\
              <text x=\"0\" y=\"{:.1}\">{}</text><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
             class(series),
             marker(series, x, y),
@@ -57,9 +66,16 @@ pub fn bars(case: &Case) -> String {
             words::time(series.ns_per_op),
         );
     }
-    figure("Time per op, median and its 95 % interval", case, bottom + 22.0, &body, |series| {
+    let has_floor = case.series.iter().any(|series| series.floor.is_some());
+    let title = if has_floor {
+        "Time per op: median, its 95 % interval, and | the floor of this machine"
+    } else {
+        "Time per op: median and its 95 % interval"
+    };
+    figure(title, case, bottom + 22.0, &body, |series| {
         let interval = series.ns_per_op_interval.map_or("none".into(), words::time_interval);
-        format!("{} (interval {interval})", words::time(series.ns_per_op))
+        let floor = series.floor.map(|floor| format!(", floor {}", words::time(floor.ns_per_op)));
+        format!("{} (interval {interval}{})", words::time(series.ns_per_op), floor.unwrap_or_default())
     })
 }
 

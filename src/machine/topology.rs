@@ -1,0 +1,96 @@
+//! Which cores a server and its clients are kept on, so that neither takes the other's time.
+
+use std::{collections::BTreeSet, fs};
+
+use super::line;
+
+/// Cores as taskset(1) takes them: `0,2,3`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// Of the server.
+    pub server: String,
+    /// Of the process that measures.
+    pub client: String,
+}
+
+impl Pin {
+    /// `None` where nothing is kept anywhere.
+    #[must_use]
+    pub fn of(server: &str, client: &str) -> Option<Self> {
+        let is_set = !server.is_empty() && !client.is_empty();
+        is_set.then(|| Self { server: server.into(), client: client.into() })
+    }
+
+    /// How many cores the server has, and the client.
+    #[must_use]
+    pub fn counts(&self) -> [u64; 2] {
+        [&self.server, &self.client].map(|cores| cores.split(',').count() as u64)
+    }
+}
+
+/// All that this process may run on, halved: whole cores with all their threads on either side, the first ones the
+/// server's. `None` where there is but one, or the kernel does not tell.
+#[must_use]
+pub fn split() -> Option<Pin> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    split_into(&list(allowed.trim())?, |cpu| {
+        list(&line(format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")))
+    })
+}
+
+/// `siblings`: the threads of the core that a thread belongs to.
+fn split_into(allowed: &BTreeSet<u32>, siblings: impl Fn(u32) -> Option<BTreeSet<u32>>) -> Option<Pin> {
+    let mut cores: Vec<BTreeSet<u32>> = Vec::new();
+    for &cpu in allowed {
+        if !cores.iter().any(|core| core.contains(&cpu)) {
+            let core = siblings(cpu).unwrap_or_default();
+            cores.push(core.intersection(allowed).copied().chain([cpu]).collect());
+        }
+    }
+    let (server, client) = cores.split_at(cores.len() / 2);
+    let named = |cores: &[BTreeSet<u32>]| {
+        let mut cpus: Vec<u32> = cores.iter().flatten().copied().collect();
+        cpus.sort_unstable();
+        cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+    };
+    (!server.is_empty()).then(|| Pin { server: named(server), client: named(client) })
+}
+
+/// `0-3,8`, as the kernel writes lists of CPUs.
+fn list(text: &str) -> Option<BTreeSet<u32>> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
+    };
+    let ranges: Option<Vec<_>> = text.split(',').map(range).collect();
+    Some(ranges?.into_iter().flatten().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pin(server: &str, client: &str) -> Option<Pin> {
+        Some(Pin { server: server.into(), client: client.into() })
+    }
+
+    #[test]
+    fn lists_are_read_as_the_kernel_writes_them() {
+        assert_eq!(list("0-2,5"), Some([0, 1, 2, 5].into()));
+        assert_eq!([list(""), list("0-"), list("a")], [None, None, None]);
+    }
+
+    #[test]
+    fn cores_are_halved_and_their_threads_stay_together() {
+        let alone = |cpu| Some([cpu].into());
+        assert_eq!(split_into(&list("0-3").expect("valid"), alone), pin("0,1", "2,3"));
+        assert_eq!(split_into(&list("4,7").expect("valid"), alone), pin("4", "7"));
+        assert_eq!(split_into(&list("0-2").expect("valid"), alone), pin("0", "1,2"));
+        assert_eq!(split_into(&list("3").expect("valid"), alone), None);
+        let threads = |cpu: u32| Some([cpu % 4, cpu % 4 + 4].into());
+        assert_eq!(split_into(&list("0-7").expect("valid"), threads), pin("0,1,4,5", "2,3,6,7"));
+        assert_eq!(split_into(&list("0,4").expect("valid"), threads), None, "one core of two threads");
+        assert_eq!(split_into(&list("0-2").expect("valid"), |_| None), pin("0", "1,2"));
+    }
+}

@@ -1,0 +1,165 @@
+//! How close a figure is to what the machine itself takes: the round trips and the writes that its ops cannot do
+//! without. Pure.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{
+    analysis::{Case, Series},
+    case::is_baseline,
+};
+use crate::{
+    plan::{Benchmark, Suite},
+    stats::rounds::median,
+};
+
+/// The least that an op of a series can take.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Floor {
+    /// Requests x loopback + commits that must be on disk x disk, one after the other.
+    pub ns_per_op: f64,
+    /// The series' time per op over it. Below 1 where ops in flight share a round trip or a write.
+    pub times: f64,
+}
+
+/// What the floor suite measured, by machine and, unless runs are pooled, by run: medians over the rounds.
+#[derive(Debug, Default)]
+struct Parts<'a>(BTreeMap<(usize, Option<&'a str>, &'a str), Vec<f64>>);
+
+/// Puts into every series of `cases` its floor, where that was measured in the same run on the same machine.
+pub(super) fn set(cases: &mut [Case], pool: bool) {
+    let floors = floors(cases, pool);
+    for case in cases.iter_mut().filter(|case| case.key.suite != Suite::Floor.name()) {
+        for series in &mut case.series {
+            series.floor = floors.of(series, pool);
+        }
+    }
+}
+
+fn run_id(series: &Series, pool: bool) -> Option<&str> {
+    let first = series.rounds.first().map(|round| round.run_id.as_str());
+    first.filter(|_| !pool)
+}
+
+fn floors(cases: &[Case], pool: bool) -> Floors {
+    let mut parts = Parts::default();
+    for case in cases.iter().filter(|case| case.key.suite == Suite::Floor.name()) {
+        for series in &case.series {
+            let key = (series.machine, run_id(series, pool), case.key.benchmark.as_str());
+            parts.0.entry(key).or_default().extend(series.rounds.iter().map(|round| round.ns_per_op));
+        }
+    }
+    let medians = parts.0.into_iter().filter_map(|((machine, run_id, benchmark), times)| {
+        Some(((machine, run_id.map(str::to_owned), benchmark.to_owned()), median(&times)?))
+    });
+    Floors(medians.collect())
+}
+
+/// The parts as figures, in ns.
+struct Floors(BTreeMap<(usize, Option<String>, String), f64>);
+
+impl Floors {
+    fn of(&self, series: &Series, pool: bool) -> Option<Floor> {
+        if is_baseline(&series.system) {
+            return None;
+        }
+        let part = |benchmark: Benchmark| {
+            let run_id = run_id(series, pool).map(str::to_owned);
+            self.0.get(&(series.machine, run_id, benchmark.name().to_owned())).copied()
+        };
+        // TigerBeetle opens its file by O_DIRECT and O_DSYNC, the others call fdatasync.
+        let disk =
+            if series.system == "tigerbeetle" { Benchmark::DiskDsync } else { Benchmark::DiskFdatasync };
+        let needed = |count: f64, benchmark: Benchmark| {
+            if count > 0.0 { part(benchmark).map(|ns| count * ns) } else { Some(0.0) }
+        };
+        let network_ns = needed(series.requests_per_op?, Benchmark::Loopback)?;
+        let ns_per_op = network_ns + needed(series.commits_per_op?, disk)?;
+        (ns_per_op > 0.0).then(|| Floor { ns_per_op, times: series.ns_per_op / ns_per_op })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        measurement::Measurement,
+        report::{Analysis, analyze, samples, table, text},
+    };
+
+    fn floor(benchmark: &str, ns_per_op: &[u64]) -> Vec<Measurement> {
+        let of = |row| Measurement { suite: "floor".into(), durability: "shipped".into(), ..row };
+        samples::rows(benchmark, "machine", ns_per_op).into_iter().map(of).collect()
+    }
+
+    fn row(system: &str, ns_per_op: u64, [ops, requests, commits]: [u64; 3]) -> Measurement {
+        let counts = (Some(ops), Some(requests), Some(commits));
+        let (ops, requests, commits) = counts;
+        Measurement { ops, requests, commits, ..samples::row("basic", system, 1, ns_per_op) }
+    }
+
+    /// Loopback 10 ns, writes of 100 and of 200.
+    fn run() -> Vec<Measurement> {
+        let mut rows = floor("loopback", &[10, 9, 11]);
+        rows.extend(floor("disk_dsync", &[100]));
+        rows.extend(floor("disk_fdatasync", &[200]));
+        rows.push(row("tigerbeetle", 360, [5, 10, 5]));
+        rows.push(row("redis", 90, [5, 15, 0]));
+        rows.push(row("postgres", 130, [5, 30, 5]));
+        rows.push(row("memory", 1, [5, 5, 0]));
+        rows
+    }
+
+    fn found(analysis: &Analysis, system: &str) -> Option<(f64, f64)> {
+        let case = analysis.cases.iter().find(|case| case.key.suite == "seed").expect("it was measured");
+        let series = case.series.iter().find(|series| series.system == system).expect("it was measured");
+        series.floor.map(|floor| (floor.ns_per_op, floor.times))
+    }
+
+    #[test]
+    fn a_floor_is_the_round_trips_and_the_writes() {
+        let analysis = analyze(&run(), false);
+        assert_eq!(found(&analysis, "tigerbeetle"), Some((2.0 * 10.0 + 100.0, 3.0)), "by O_DSYNC");
+        assert_eq!(found(&analysis, "redis"), Some((30.0, 3.0)), "nothing goes to the disk");
+        assert_eq!(found(&analysis, "postgres"), Some((6.0 * 10.0 + 200.0, 0.5)), "by fdatasync");
+        assert_eq!(found(&analysis, "memory"), None);
+        let text = text::render(&table::page(&analysis), 150);
+        assert!(text.contains("x floor") && text.contains(" 3.0 ") && text.contains(" 0.50 "), "{text}");
+    }
+
+    #[test]
+    fn only_what_is_needed_must_be_known() {
+        let without = |benchmark: &str| {
+            let rows: Vec<_> = run().into_iter().filter(|row| row.benchmark != benchmark).collect();
+            let analysis = analyze(&rows, false);
+            ["tigerbeetle", "redis", "postgres"].map(|system| found(&analysis, system).is_some())
+        };
+        assert_eq!(without("loopback"), [false; 3]);
+        assert_eq!(without("disk_dsync"), [false, true, true]);
+        assert_eq!(without("disk_fdatasync"), [true, true, false]);
+        let mut rows = run();
+        rows.iter_mut().for_each(|row| row.commits = None);
+        assert_eq!(found(&analyze(&rows, false), "redis"), None, "an older row does not tell");
+    }
+
+    #[test]
+    fn a_floor_is_of_its_own_run_and_machine() {
+        let mut rows = run();
+        let other = |row: &Measurement| row.suite == "floor";
+        rows.iter_mut().filter(|row| other(row)).for_each(|row| row.run_id = "run-0".into());
+        assert_eq!(found(&analyze(&rows, false), "redis"), None);
+        assert_eq!(found(&analyze(&rows, true), "redis"), Some((30.0, 3.0)), "pooled");
+        rows.iter_mut().filter(|row| other(row)).for_each(|row| row.cpu = "another".into());
+        assert_eq!(found(&analyze(&rows, true), "redis"), None);
+    }
+
+    #[test]
+    fn the_floor_itself_is_shown_and_is_nobody_s_rival() {
+        let analysis = analyze(&run(), false);
+        let floors: Vec<_> = analysis.cases.iter().filter(|case| case.key.suite == "floor").collect();
+        assert_eq!(floors.len(), 3);
+        for series in floors.iter().flat_map(|case| &case.series) {
+            assert!(!series.is_fastest && series.to_fastest.is_none() && series.floor.is_none());
+        }
+    }
+}
