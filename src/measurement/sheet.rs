@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_line_of_another_form_is_none_of_ours() {
-        let whole = line(&Measurement { schema: SCHEMA, ..Measurement::default() });
+        let whole = line(&Measurement { schema: 1, ..Measurement::default() });
         assert_eq!(faults(&whole), [""; 0]);
         assert!(faults("").join("").contains("no line of fields"));
         assert!(faults(&format!("{},\n", whole.trim_end())).join("").contains("fields for"));
