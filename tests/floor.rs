@@ -18,8 +18,10 @@ struct Echo {
 
 impl Echo {
     fn start(bench: &Bench) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
-        let process = bench.command(&["echo", "--port", &free.port().to_string()]).spawn().expect("it starts");
+        let free =
+            TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+        let process =
+            bench.command(&["echo", "--port", &free.port().to_string()]).spawn().expect("it starts");
         let echo = Self { process, address: free.to_string() };
         let ping = echo.known_to(bench.command(&["ping", "machine", "--timeout", "20s"])).status();
         assert!(ping.expect("it runs").success());
@@ -78,7 +80,8 @@ fn each_floor_is_measured_and_counted() {
 #[test]
 fn a_floor_that_cannot_be_measured_is_refused() {
     let bench = Bench::new();
-    let line = |benchmark: &str| bench.plan(&format!("--benchmark {benchmark} --suite floor --ops 1")).remove(0);
+    let line =
+        |benchmark: &str| bench.plan(&format!("--benchmark {benchmark} --suite floor --ops 1")).remove(0);
     let echo = Echo::start(&bench);
     let output = echo.known_to(bench.sample(&line("disk_dsync"), &[])).output().expect("it runs");
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
