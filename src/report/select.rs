@@ -54,7 +54,8 @@ fn refuse_doubles(rows: &[Measurement]) -> Result<()> {
     for row in rows {
         let sample = (&row.run_id, row.round, &row.suite, &row.benchmark, &row.system, &row.durability);
         let sizes = [row.clients, row.in_flight, row.batch, row.accounts, row.skew_pct];
-        if !seen.insert((sample, sizes, row.rate_per_s, row.rtt_us, row.started_unix_s)) {
+        let way = (row.rate_per_s, row.rtt_us, &row.transport, &row.generator);
+        if !seen.insert((sample, sizes, way, row.started_unix_s)) {
             return Err(bad_input(format!(
                 "round {} of run {}, {} on {}, is given twice: name each file once, and remove the copy",
                 row.round, row.run_id, row.benchmark, row.system
@@ -102,6 +103,13 @@ mod tests {
 
     #[test]
     fn a_sample_counts_once() {
+        let by = |transport: &str, generator: &str| Measurement {
+            transport: transport.into(),
+            generator: generator.into(),
+            ..of("a", 1)
+        };
+        let all_ways = [by("tcp", "own"), by("unix", "own"), by("tcp", "peer")];
+        assert_eq!(chosen(&[&all_ways], Choice::Last).expect("rows").len(), 3);
         let rows = [of("a", 1)];
         let refused = chosen(&[&rows, &rows], Choice::Last).expect_err("twice");
         assert!(
