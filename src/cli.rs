@@ -395,7 +395,7 @@ mod tests {
             ("--clients 2,2", "--clients names a value twice"),
             (
                 "--benchmark basic --clients 2",
-                "--clients is for parallel and basic_parallel, which is not among the cases",
+                "--clients is for parallel, basic_parallel and round_trip, which is not among the cases",
             ),
             ("--benchmark basic --batch 2", "--batch is for batch and basic_batch, which is not among"),
             ("--suite seed --accounts 3", "--accounts is for the ledger suite, which is not among the cases"),

@@ -127,7 +127,7 @@ impl Benchmark {
     /// Whether `--clients` chooses its number of clients.
     #[must_use]
     pub fn takes_clients(self) -> bool {
-        matches!(self, Self::BasicParallel | Self::Parallel)
+        matches!(self, Self::BasicParallel | Self::Parallel | Self::RoundTrip)
     }
 
     /// Whether `--batch` chooses its number of transfers an op.

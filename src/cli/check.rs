@@ -231,7 +231,7 @@ fn default_clients(case: &Case) -> Choice<u32> {
         Benchmark::RoundTrip => vec![1, CLIENTS_DEFAULT],
         _ => vec![1],
     };
-    Choice { default, is_open: case.benchmark.takes_clients(), takers: "parallel and basic_parallel" }
+    Choice { default, is_open: case.benchmark.takes_clients(), takers: "parallel, basic_parallel and round_trip" }
 }
 
 fn default_in_flight(case: &Case) -> Choice<u32> {
