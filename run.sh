@@ -11,7 +11,7 @@ readonly LIBCLANG=18.1.1
 readonly SHELLCHECK=0.10.0.1
 readonly POSTGRES_OLDEST=14
 
-readonly -A package=([redis]=redis-server [postgres]=postgresql)   # Debian's names
+readonly -A package=([redis]=redis-server [postgres]=postgresql [browser]=chromium)   # Debian's names
 readonly -A address=([tigerbeetle]=TIGERBEETLE_ADDRESS [redis]=REDIS_URL [postgres]=DATABASE_URL)
 # The data is thrown away, so only PostgreSQL is asked: killed, it would leave shared memory behind.
 readonly -A stop_signals=(
@@ -260,6 +260,10 @@ find_redis() {
   redis=$(command -v redis-server || command -v valkey-server)
 }
 
+find_browser() {
+  browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+}
+
 find_postgres() {
   local dir
   postgres_bin=$(
@@ -307,7 +311,7 @@ build_tigerbeetle() {
   rm -rf "$1/source"
 }
 
-# install_packages SYSTEM...
+# install_packages SYSTEM..., or browser
 install_packages() {
   local system names=() by=() log=target/logs/apt.log
   for system in "$@"; do names+=("${package[$system]}"); done
@@ -654,6 +658,7 @@ run_tests() {
   check cargo clippy --release --locked --all-targets --all-features -- -D warnings
   check cargo test --release --locked
   build
+  test_pages
   find_servers tigerbeetle redis postgres
   prepare_servers "$root/target/servers-test" tigerbeetle redis postgres
   for system in tigerbeetle redis postgres; do start "$system" || exit; done
@@ -664,6 +669,18 @@ run_tests() {
   locked=
   check bash tests/run_sh.sh
   say "all checks passed"
+}
+
+# Where no browser can be had, only CI must not go without.
+test_pages() {
+  local browser
+  if find_browser || { (install_packages browser) && find_browser; }; then
+    check bash tests/browser.sh "$bin" "$browser"
+  elif [[ -n ${CI:-} ]]; then
+    die 1 "FAILED: no browser for tests/browser.sh"
+  else
+    say "left out, as there is no browser: tests/browser.sh"
+  fi
 }
 
 check() {
