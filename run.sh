@@ -260,10 +260,6 @@ find_redis() {
   redis=$(command -v redis-server || command -v valkey-server)
 }
 
-find_browser() {
-  browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
-}
-
 find_postgres() {
   local dir
   postgres_bin=$(
@@ -658,7 +654,7 @@ run_tests() {
   check cargo clippy --release --locked --all-targets --all-features -- -D warnings
   check cargo test --release --locked
   build
-  test_pages
+  test_page
   find_servers tigerbeetle redis postgres
   prepare_servers "$root/target/servers-test" tigerbeetle redis postgres
   for system in tigerbeetle redis postgres; do start "$system" || exit; done
@@ -671,11 +667,15 @@ run_tests() {
   say "all checks passed"
 }
 
-# Where no browser can be had, only CI must not go without.
-test_pages() {
+find_browser() {
+  browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+}
+
+# Where no browser can be installed nobody is kept from all other tests; CI is.
+test_page() {
   local browser
   if find_browser || { (install_packages browser) && find_browser; }; then
-    check bash tests/browser.sh "$bin" "$browser"
+    check bash tests/browser.sh "$browser" "$bin"
   elif [[ -n ${CI:-} ]]; then
     die 1 "FAILED: no browser for tests/browser.sh"
   else

@@ -46,8 +46,8 @@ pub fn execute(command: Command) -> Result<Outcome> {
 }
 
 /// Results to stdout, at once and with an error when nobody can read them.
-fn print(text: &str) -> Result<()> {
+fn print(text: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
+    stdout.write_all(text.as_ref())?;
     Ok(stdout.flush()?)
 }

@@ -316,6 +316,24 @@ pub trait SeedLedger: Send {
 /// The most transfers, accounts or ids in one request: TigerBeetle's limit.
 pub const EVENTS_MAX: usize = 8_189;
 
+/// What a client's requests brought about beside their answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How often the server began a request anew.
+    pub retries: u64,
+    /// Requests whose accounts others could read before the transfer was on disk; its reply came after.
+    pub early_releases: u64,
+}
+
+impl std::iter::Sum for Tally {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            retries: sum.retries + one.retries,
+            early_releases: sum.early_releases + one.early_releases,
+        })
+    }
+}
+
 /// One client of a ledger with the meaning of TigerBeetle's, whatever the system: see [`model`].
 /// A request is prepared, then sent, then its reply received; several may be in flight, and their
 /// replies come in the order in which they were sent.
@@ -338,8 +356,8 @@ pub trait Ledger: Send {
     fn transfers(&mut self, ids: &[u128]) -> Result<Vec<Option<Stored>>>;
     /// How many transfers are stored in all; `None` where the system cannot be asked.
     fn transfer_count(&mut self) -> Result<Option<u64>>;
-    /// How often the server had to begin a request anew, so far.
-    fn retries(&self) -> u64 {
-        0
+    /// What happened beside what was asked for, so far.
+    fn tally(&self) -> Tally {
+        Tally::default()
     }
 }

@@ -1,18 +1,30 @@
-//! The CSV row: its columns, and what may stand in them. [`file`](mod@file) appends and reads them.
+//! The CSV row: its columns, and what may stand in them. [`file`](mod@file) appends rows, [`read`](fn@read) reads them.
 //!
 //! RFC 4180, a header once, LF, ASCII, blank for unknown. Every number is a whole number of at
 //! most 15 digits with its unit in its name, and no text looks like a number, a date or a
 //! formula: spreadsheets silently rewrite such fields, each locale in its own way.
 
+use std::time::{Duration, SystemTime};
+
 use anyhow::{Context, Result};
+use lookalike::FORMULA_STARTS;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 
+mod columns;
+mod dialect;
 mod file;
 mod foreign;
+mod lookalike;
+mod read;
+mod sheet;
 
-pub use file::{append, check_appendable, check_file, read};
+pub use columns::{Column, columns, fields};
+pub use file::{append, check_appendable, check_file};
+pub use lookalike::is_lookalike;
+pub use read::read;
+pub use sheet::{faults, faults_under};
 
 /// Counts up with any change of the columns.
 pub const SCHEMA: u64 = 2;
@@ -132,8 +144,8 @@ impl Measurement {
     }
 }
 
-/// Text as a row may hold it: ASCII, one line, no separator that some spreadsheet splits at, and
-/// nothing at its start that makes it a formula.
+/// Text as a row may hold it: ASCII, one line, no separator that some spreadsheet splits at, nothing at its start that
+/// makes it a formula; with a `_` before what would still be a number, a date or a truth value.
 #[must_use]
 pub fn plain_text(text: &str) -> String {
     let plain = |c: char| match c {
@@ -143,7 +155,21 @@ pub fn plain_text(text: &str) -> String {
         _ => '?',
     };
     let plain: String = text.chars().map(plain).collect();
-    plain.trim_start_matches(['=', '+', '-', '@', ' ']).trim_end().to_owned()
+    let plain = plain.trim_start_matches(|c| c == ' ' || FORMULA_STARTS.contains(&c)).trim_end();
+    if is_lookalike(plain) { format!("_{plain}") } else { plain.to_owned() }
+}
+
+/// The end of the year 9999, where `started_utc` has no more digits, as seconds since 1970.
+const UTC_END_S: u64 = 253_402_300_800;
+
+/// A time as `started_utc` has it, such as `2026-11-30 20:15:30`. Blank from the year 10000 on.
+#[must_use]
+pub fn utc_text(unix_s: u64) -> String {
+    if unix_s >= UTC_END_S {
+        return String::new();
+    }
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(unix_s);
+    humantime::format_rfc3339_seconds(time).to_string().replace('T', " ").replace('Z', "")
 }
 
 /// The header line, without its line end.
@@ -183,15 +209,30 @@ mod tests {
 
     #[test]
     fn text_is_harmless_to_spreadsheets() {
-        assert_eq!(plain_text("=1+2"), "1+2");
+        assert_eq!(plain_text("=a+2"), "a+2");
         assert_eq!(plain_text("-@x\ty;z\u{e9}\r\n"), "x y,z?");
         assert_eq!(plain_text("Intel(R) Xeon(R) @ 2.20GHz"), "Intel(R) Xeon(R) @ 2.20GHz");
     }
 
     #[test]
     fn every_start_of_a_formula_goes() {
-        for text in ["+1", " =1", "@1", "-1", "=+-@ 1"] {
-            assert_eq!(plain_text(text), "1", "{text}");
+        for text in ["+x", " =x", "@x", "-x", "=+-@ x"] {
+            assert_eq!(plain_text(text), "x", "{text}");
         }
+    }
+
+    #[test]
+    fn what_looks_like_a_number_is_marked_as_text() {
+        for text in ["06/85", "7e12345", "=1", "Dec 1", "TRUE"] {
+            assert_eq!(plain_text(text), format!("_{}", text.trim_start_matches('=')));
+        }
+    }
+
+    #[test]
+    fn times_have_the_published_form() {
+        assert_eq!(utc_text(0), "1970-01-01 00:00:00");
+        assert_eq!(utc_text(1_796_069_730), "2026-11-30 20:15:30");
+        assert_eq!(utc_text(UTC_END_S - 1), "9999-12-31 23:59:59");
+        assert_eq!(utc_text(UTC_END_S), "");
     }
 }

@@ -1,4 +1,4 @@
-//! Rows in, text out; pure. [`analyze`](fn@analyze) makes the one [`Analysis`] that all formats show.
+//! Rows in, text or a workbook out; pure. [`analyze`](fn@analyze) makes the one [`Analysis`] that all formats show.
 
 mod alarms;
 pub mod analysis;
@@ -7,6 +7,7 @@ pub mod calibration;
 pub mod case;
 pub mod comparison;
 mod comparison_page;
+pub mod csv;
 pub mod floor;
 pub mod gobench;
 pub mod html;
@@ -17,10 +18,12 @@ mod samples;
 pub mod seed;
 pub mod select;
 mod series;
+pub mod summary;
 pub mod table;
 pub mod text;
 pub mod units;
 pub mod words;
+pub mod xlsx;
 
 pub use analysis::Analysis;
 pub use analyze::analyze;

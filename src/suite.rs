@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use anyhow::{Context, Result};
 
 use crate::{
-    ledger::{Account, Data, Server},
+    ledger::{Account, Data, Server, Tally},
     peer,
     plan::{Benchmark, Case, Generator, Suite},
     runner::{self, Load, Sample},
@@ -131,12 +131,12 @@ impl Clients {
         }
     }
 
-    /// How often a server began a request anew.
+    /// What happened beside what was asked for.
     #[must_use]
-    pub fn retries(&self) -> u64 {
+    pub fn tally(&self) -> Tally {
         match self {
-            Self::Seed(_) | Self::Floor(_) | Self::Peer(_) => 0,
-            Self::Ledger(clients) => ledger::retries(clients),
+            Self::Seed(_) | Self::Floor(_) | Self::Peer(_) => Tally::default(),
+            Self::Ledger(clients) => ledger::tally(clients),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! What to know before trusting a row. Pure: a row in, sentences out.
 
-use crate::{ledger::EVENTS_MAX, measurement::Measurement};
+use crate::{
+    ledger::{EVENTS_MAX, Tally},
+    measurement::Measurement,
+};
 
 /// TigerBeetle writes a checkpoint every so many requests (`vsr_checkpoint_ops` of 0.16.78), which
 /// can stall it for a second: a sample with few of them may have missed it.
@@ -18,6 +21,16 @@ const LOAD_PCT_MAX_A_CORE: u64 = 10;
 #[must_use]
 pub fn of(row: &Measurement) -> Vec<String> {
     [checkpoints(row), steal(row), client(row), frequency(row), load(row)].into_iter().flatten().collect()
+}
+
+/// What a sample's requests brought about beside their answers.
+#[must_use]
+pub fn of_tally(tally: Tally) -> Vec<String> {
+    let counts = [
+        (tally.retries, "retries by the server"),
+        (tally.early_releases, "transfers could be read before they were on disk"),
+    ];
+    counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
 }
 
 /// Calls that wait for the same client are sent as one message, as many as it holds: at worst each message has all
@@ -86,6 +99,15 @@ mod tests {
             assert_eq!(of(&row(system)), [""; 0]);
         }
         assert_eq!(of(&Measurement::default()), [""; 0], "what is unknown warns of nothing");
+    }
+
+    #[test]
+    fn what_a_server_did_besides_is_counted() {
+        assert_eq!(of_tally(Tally::default()), [""; 0]);
+        assert_eq!(
+            of_tally(Tally { retries: 1, early_releases: 32 }),
+            ["1 retries by the server", "32 transfers could be read before they were on disk"]
+        );
     }
 
     #[test]

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # The HTML report in a browser, at a phone's width and at a desk's. Called by `./run.sh test`; alone:
-#   tests/browser.sh BINARY BROWSER     target/release/ledger-bench, and Chromium or Chrome
+#   tests/browser.sh BROWSER BINARY     Chromium or Chrome, and target/release/ledger-bench
 # Nothing is measured here but a template of a row: the figures are made up, the same each time, and mean to be hard to draw.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly WIDTHS='390 1280'   # CSS pixels
-bin=$(realpath "$1") browser=$2
+browser=$1 bin=$(realpath "$2")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0

@@ -200,10 +200,10 @@ fn what_cannot_be_read_is_named_on_one_line() {
     write("foreign.csv", "name,age\nx,1\n");
     for (name, why) in [
         ("nothing.csv", "No such file"),
-        ("empty.csv", "its header is not this program's"),
+        ("empty.csv", "holds no header and no rows"),
         ("header.csv", "no rows of any run"),
-        ("torn.csv", "line: 13"),
-        ("text.csv", "line: 2"),
+        ("torn.csv", "line 13 has "),
+        ("text.csv", "line 2, ns_per_op: \"many\" is no whole number"),
         ("foreign.csv", "its header is not this program's"),
     ] {
         for line in [format!("report {name}"), format!("compare results.csv {name}")] {

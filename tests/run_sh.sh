@@ -121,6 +121,39 @@ the_cache_is_set() {
     >"$scratch/stdout" 2>"$scratch/stderr" && tier tigerbeetle fsync 'cache_grid=[0-9]*MiB' && nothing_left
 }
 
+# a_run FLAG...: what is measured is told by flags alone.
+a_run() { ./run.sh "$@" --csv "$csv" --data "$data" >"$scratch/stdout" 2>"$scratch/stderr"; }
+
+the_floor_is_measured_with_the_rest() {
+  a_run --quick --suite ledger,floor --benchmark single,loopback,disk_dsync,disk_fdatasync --ops 200 --system redis,postgres &&
+    grep -q 'x floor' "$scratch/stdout" && [[ $(grep -c ',floor,.*,machine,.*,yes,' "$csv") == 3 ]] && nothing_left
+}
+
+# held BENCHMARK SYSTEM TEXT COUNT: so many verified rows have the text.
+held() { [[ $(grep -c ",calibration,$1,$2,.*,yes,.*$3" "$csv") -ge $4 ]]; }
+
+ours_is_held_against_the_systems_own_tools() {
+  exits 0 a_run_of_calibration --quick --time 100ms && held round_trip redis 'redis-benchmark 7\|valkey-benchmark' 4 &&
+    held round_trip postgres 'pgbench 1' 4 && held transfer postgres 'pgbench 1' 2 &&
+    held batch tigerbeetle 'tigerbeetle benchmark 0' 1 && held round_trip redis 'unix,own' 2 &&
+    grep -q 'its own/op' "$scratch/stdout" && ! told 'failed' && nothing_left
+}
+a_run_of_calibration() { ./run.sh calibrate "$@" --csv "$csv" --data "$data" >"$scratch/stdout" 2>"$scratch/stderr"; }
+
+cores_are_kept_apart() {
+  (($(nproc) > 1)) || return 0
+  local server client status=0
+  run_long --system redis --pin
+  server=$(sed -n 's/^Cpus_allowed_list:\s*//p' "/proc/$(measured_server)/status")
+  client=$(sed -n 's/^Cpus_allowed_list:\s*//p' "/proc/$(measuring_client)/status")
+  kill -TERM "$pid"
+  exits 143 wait "$pid" || status=1
+  [[ -n $server && -n $client && $server != "$client" ]] && told "servers on cores $server.*, the client on" || status=1
+  return "$status"
+}
+measured_server() { find /proc/[0-9]*/cwd -maxdepth 0 -lname "$data/ledger-bench-redis/*" 2>/dev/null | cut -d/ -f3; }
+measuring_client() { grep -al "ledger-bench.run.*$scratch" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | tail -n 1; }
+
 in_a_folder_closed_to_others() {
   mkdir -m 700 "$scratch/closed"
   data=$scratch/closed/data exits 0 run --system postgres && rows 1 && nothing_left
@@ -205,6 +238,10 @@ refused() { # PATTERN FLAG...
   exits 2 run "${@:2}" && told "$1" && [[ ! -e $csv && ! -e $data ]] && nothing_left
 }
 
+refused_socket() {
+  data=$scratch/$(printf 'a%.0s' {1..100}) refused 'unix sockets need a shorter path' --system redis --transport unix
+}
+
 memory_is_no_disk() {
   [[ $(stat -f -c %T /dev/shm) == tmpfs ]] || return 0
   data=/dev/shm/${scratch##*/} refused tmpfs
@@ -231,6 +268,10 @@ within 10 bystanders_unharmed 17171 || exit 1
 check 'all three systems, beside servers on their usual ports' all_three_systems
 check 'tiers of durability are set and read back' tiers_are_set_and_read_back
 check "TigerBeetle's cache is set" the_cache_is_set
+check 'the floor is measured with the rest' the_floor_is_measured_with_the_rest
+check 'calibration against the systems own tools' ours_is_held_against_the_systems_own_tools
+check 'cores are kept apart' cores_are_kept_apart
+check 'sockets in a path that is too long' refused_socket
 if ((EUID == 0)); then
   check 'PostgreSQL in a folder that its user cannot enter' in_a_folder_closed_to_others
   check 'the same without the right to enter it' closed_folder_without_the_right

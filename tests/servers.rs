@@ -38,6 +38,11 @@ fn every_system_passes_its_checks_with_the_predecessor_s_requests() {
             assert_eq!((row.ops, row.requests), (Some(40), Some(40 * requests)), "{system} {benchmark}");
             assert!(!row.server_version.is_empty() && !row.client_version.is_empty(), "{row:?}");
             assert!(!row.server_settings.is_empty() && row.replicas == Some(1), "{row:?}");
+            assert_eq!((row.transport.as_str(), row.generator.as_str()), ("tcp", "own"));
+            // Of the servers as shipped Redis alone replies before a commit is on disk.
+            let of_an_op = if benchmark == "two_phase" { 2 } else { 1 };
+            let commits = if system == System::Redis { 0 } else { 40 * of_an_op };
+            assert_eq!(row.commits, Some(commits), "{system} {benchmark}");
         }
     }
 }

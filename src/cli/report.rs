@@ -20,6 +20,10 @@ pub enum Format {
     Gobench,
     /// Every figure, for programs.
     Json,
+    /// A line a case and system, to paste into a spreadsheet.
+    Csv,
+    /// A workbook with the rows, the summary and charts; --output names it.
+    Xlsx,
 }
 
 /// The flags of `report`.
@@ -41,7 +45,7 @@ pub struct ReportArgs {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
     /// Where it goes, in place of stdout.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", required_if_eq("format", "xlsx"))]
     pub output: Option<PathBuf>,
     /// The seed suite beside its predecessor's published figures, as ratios of systems.
     #[arg(long)]

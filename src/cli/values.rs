@@ -2,6 +2,8 @@
 
 use std::{str::FromStr, time::Duration};
 
+use crate::measurement::is_lookalike;
+
 const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// Parses a whole number from `min` to `max`.
@@ -42,10 +44,10 @@ pub fn duration_or_zero(text: &str) -> Result<Duration, String> {
 pub fn label(text: &str) -> Result<String, String> {
     let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic());
     let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
-    if text.is_empty() || (starts_well && is_plain && text.len() <= 64) {
+    if text.is_empty() || (starts_well && is_plain && text.len() <= 64 && !is_lookalike(text)) {
         Ok(text.to_owned())
     } else {
-        Err("wants a letter, then at most 63 letters, digits, dots, dashes or underscores".into())
+        Err("wants a letter, then at most 63 letters, digits, dots, dashes or underscores, and no date such as dec-1".into())
     }
 }
 
@@ -70,6 +72,16 @@ pub fn skew_pct(text: &str) -> Result<u32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_label_is_nothing_else_to_a_spreadsheet() {
+        for text in ["", "lab-7", "a1", "epyc.2_x"] {
+            assert_eq!(label(text).as_deref(), Ok(text));
+        }
+        for text in ["7", "-x", "a b", "dec-1", "Mar2026", "true", "a;b"] {
+            assert!(label(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_skew_is_kept_as_percent() {

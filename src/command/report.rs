@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::IsTerminal,
+    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
 };
 
@@ -15,9 +16,9 @@ use crate::{
     error::bad_input,
     measurement::{self, Measurement},
     report::{
-        Analysis, analyze, gobench, html, markdown, seed,
+        Analysis, analyze, csv, gobench, html, markdown, seed,
         select::{Choice, select},
-        table, text,
+        table, text, xlsx,
     },
 };
 
@@ -26,6 +27,9 @@ const WIDTH_DEFAULT: usize = 120;
 
 pub fn report(args: &ReportArgs) -> Result<Outcome> {
     let choice = Choice::of(args.run.as_deref(), args.pool);
+    if let Some(output) = &args.output {
+        check_output(output, args)?;
+    }
     let rows = rows(&args.paths(), choice)?;
     let mut analysis = analyze(&rows, args.pool);
     if args.against_seed {
@@ -36,34 +40,51 @@ pub fn report(args: &ReportArgs) -> Result<Outcome> {
         }
         analysis.against_seed = Some(seed::against_seed(&analysis));
     }
-    let text = written(&analysis, args.format)?;
+    let bytes = written(&rows, &analysis, args.format)?;
     match &args.output {
-        Some(path) => write(path, &text, args.format)?,
-        None => print(&text)?,
+        Some(path) => fs::write(path, bytes).with_context(|| format!("writing {}", path.display()))?,
+        None => print(&bytes)?,
     }
     Ok(Outcome::Good)
 }
 
-/// `run.sh` writes the HTML without being asked for it, so only over one of ours.
-fn write(path: &Path, text: &str, format: Format) -> Result<()> {
-    let is_foreign = |text: String| !text.contains(html::MARK);
-    if format == Format::Html && path.exists() && fs::read_to_string(path).map_or(true, is_foreign) {
-        return Err(bad_input(format!(
-            "{} is left as it is: it is no report of this program: name another file by --output",
-            path.display()
-        )));
+/// Refuses what must not be written over, before anything is read.
+fn check_output(path: &Path, args: &ReportArgs) -> Result<()> {
+    let refuse = |why: &str| {
+        Err(bad_input(format!("{} is left as it is: {why}: name another file by --output", path.display())))
+    };
+    let real = |path: &Path| path.canonicalize().ok();
+    if real(path).is_some_and(|output| args.paths().iter().any(|csv| real(csv).as_ref() == Some(&output))) {
+        return refuse("the rows are read from it");
     }
-    fs::write(path, text).with_context(|| format!("writing {}", path.display()))
+    // `run.sh` writes the HTML without being asked for it, so only over one of ours.
+    let is_foreign = |text: String| !text.contains(html::MARK);
+    if args.format == Format::Html && path.exists() && fs::read_to_string(path).map_or(true, is_foreign) {
+        return refuse("it is no report of this program");
+    }
+    if args.format == Format::Xlsx && is_terminal(path) {
+        return refuse("it is a terminal, and a workbook is no text");
+    }
+    Ok(())
 }
 
-fn written(analysis: &Analysis, format: Format) -> Result<String> {
-    Ok(match format {
+/// Opens only a device: another file might wait for its reader, or be made.
+fn is_terminal(path: &Path) -> bool {
+    let is_device = fs::metadata(path).is_ok_and(|kind| kind.file_type().is_char_device());
+    is_device && fs::OpenOptions::new().write(true).open(path).is_ok_and(|file| file.is_terminal())
+}
+
+fn written(rows: &[Measurement], analysis: &Analysis, format: Format) -> Result<Vec<u8>> {
+    let text = match format {
+        Format::Xlsx => return xlsx::render(rows, analysis).context("making the workbook"),
         Format::Table => text::render(&table::page(analysis), width()),
         Format::Markdown => markdown::render(&table::page(analysis)),
         Format::Html => html::render(analysis),
         Format::Gobench => gobench::render(analysis),
         Format::Json => json(analysis)?,
-    })
+        Format::Csv => csv::render(analysis)?,
+    };
+    Ok(text.into_bytes())
 }
 
 /// The chosen rows of some files.

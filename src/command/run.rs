@@ -58,10 +58,7 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
         Ok((mut sample, clients)) => {
             let failed = failure(&mut sample, spec.case.clients);
             fill(&mut row, &spec.case, sample, waits_for_disk);
-            if clients.retries() > 0 {
-                warn(&mut row, &format!("{} retries by the server", clients.retries()));
-            }
-            for warning in warnings::of(&row) {
+            for warning in warnings::of(&row).into_iter().chain(warnings::of_tally(clients.tally())) {
                 warn(&mut row, &warning);
             }
             match failed {
@@ -176,7 +173,8 @@ fn failure(sample: &mut Sample, clients: u32) -> Option<anyhow::Error> {
 /// The columns that are known before the sample.
 fn identity(spec: &SampleSpec, data: Option<&PathBuf>) -> Measurement {
     let SampleSpec { case, settings, round, .. } = spec;
-    let now = SystemTime::now();
+    let started_unix_s =
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut machine = machine::look(data.map(PathBuf::as_path));
     machine.host.clone_from(&settings.host);
     let pinned = settings.pin.as_ref().map(Pin::counts);
@@ -185,8 +183,8 @@ fn identity(spec: &SampleSpec, data: Option<&PathBuf>) -> Measurement {
     let mut row = Measurement {
         schema: SCHEMA,
         run_id: settings.run_id.clone(),
-        started_utc: humantime::format_rfc3339_seconds(now).to_string().replace('T', " ").replace('Z', ""),
-        started_unix_s: now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        started_utc: measurement::utc_text(started_unix_s),
+        started_unix_s,
         round: *round,
         suite: case.suite.name().into(),
         benchmark: case.benchmark.name().into(),

@@ -66,6 +66,8 @@ fn refuse(durability: Durability, differing: &[(&Setting, String)]) -> String {
 struct Postgres {
     config: Config,
     admin: Client,
+    /// Once it was asked: see [`Postgres::waits_for_disk`].
+    is_durable: Option<bool>,
 }
 
 /// Connects and asks for an empty query.
@@ -79,7 +81,7 @@ pub fn connect(url: &str, timeout: Duration) -> Result<Box<dyn Server>> {
     check_resolves(&config)?;
     let mut admin = config.connect(NoTls)?;
     admin.batch_execute("")?;
-    Ok(Box::new(Postgres { config, admin }))
+    Ok(Box::new(Postgres { config, admin, is_durable: None }))
 }
 
 /// The parser ends a password at its first `@`: its rest is then a part of the host.
@@ -139,9 +141,14 @@ impl Postgres {
 impl Postgres {
     /// Whether a commit waits for the disk: only then it pays to release accounts before.
     fn waits_for_disk(&mut self) -> Result<bool> {
+        if let Some(is_durable) = self.is_durable {
+            return Ok(is_durable);
+        }
         let waits =
             "SELECT current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off'";
-        Ok(self.admin.query_one(waits, &[])?.get(0))
+        let is_durable = self.admin.query_one(waits, &[])?.try_get(0)?;
+        self.is_durable = Some(is_durable);
+        Ok(is_durable)
     }
 }
 

@@ -1,15 +1,14 @@
-//! The file of rows: appending one, reading them back, and mending what a crash left.
+//! The file of rows: appending one, and mending what a crash left.
 
 use std::{
     fs::{self, File, OpenOptions},
     io::{ErrorKind, Read, Seek, SeekFrom, Write},
-    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
-use super::{Measurement, SCHEMA, csv_lines, foreign as predecessor, header};
+use super::{Measurement, csv_lines, header, read::why_foreign, sheet::faults};
 use crate::error::{bad_input, say};
 
 /// Refuses, before anything is measured, a file that rows cannot be appended to, or a disk
@@ -73,25 +72,32 @@ enum Start {
     Header,
 }
 
+/// As much of a file as holds its header and its first row.
+const START_LEN: usize = 64 * 1024;
+
 fn check_header(file: &mut File, path: &Path) -> Result<Start> {
     let expected = header()?;
-    let mut start = vec![0; expected.len() + 2];
+    let mut start = vec![0; START_LEN];
     file.seek(SeekFrom::Start(0))?;
     let len = read_up_to(file, &mut start)?;
     let start = &start[..len];
-    if let Some(rest) = start.strip_prefix(expected.as_bytes()) {
-        match rest {
-            [] => return Ok(Start::NoHeader),
-            [b'\n', ..] => return Ok(Start::Header),
-            [b'\r', ..] => {
-                return Err(foreign(path, "it was saved with CRLF line ends, by a spreadsheet perhaps"));
-            }
-            _ => {}
-        }
-    } else if expected.as_bytes().starts_with(start) {
+    if expected.as_bytes().starts_with(start) {
         return Ok(Start::NoHeader);
     }
-    Err(foreign(path, &why_foreign(path)))
+    let rest = start.strip_prefix(expected.as_bytes()).and_then(|rest| rest.strip_prefix(b"\n"));
+    let Some(rest) = rest else { return Err(foreign(path, &why_foreign(start))) };
+    match first_line(rest).map(|line| faults(&line)).unwrap_or_default().first() {
+        None => Ok(Start::Header),
+        Some(fault) => {
+            Err(foreign(path, &format!("its first row was rewritten, by a spreadsheet perhaps: {fault}")))
+        }
+    }
+}
+
+/// `None` where the first line has no end: it may be torn.
+fn first_line(text: &[u8]) -> Option<String> {
+    let end = text.iter().position(|&byte| byte == b'\n')?;
+    Some(String::from_utf8_lossy(&text[..end]).into_owned())
 }
 
 fn foreign(path: &Path, why: &str) -> anyhow::Error {
@@ -99,22 +105,6 @@ fn foreign(path: &Path, why: &str) -> anyhow::Error {
         "{} is left as it is: {why}: name another file by --csv, or move this one away",
         path.display()
     ))
-}
-
-/// Tells a newer version's file from somebody else's.
-fn why_foreign(path: &Path) -> String {
-    let first = || -> Result<u64> {
-        let mut reader = csv::Reader::from_path(path)?;
-        let column = reader.headers()?.iter().position(|name| name == "schema").context("none")?;
-        let row = reader.records().next().context("no row")??;
-        Ok(row.get(column).context("short")?.parse()?)
-    };
-    match first() {
-        Ok(schema) if schema != SCHEMA => {
-            format!("its rows are of schema {schema}, this program writes schema {SCHEMA}")
-        }
-        _ => "its header is not this program's".into(),
-    }
 }
 
 fn read_up_to(file: &mut File, buffer: &mut [u8]) -> Result<usize> {
@@ -129,9 +119,14 @@ fn read_up_to(file: &mut File, buffer: &mut [u8]) -> Result<usize> {
 }
 
 /// Appends one row by one write, under a lock that all writers of the file share. Mends a last
-/// line that an earlier crash left torn, and takes back what a full disk cut off.
+/// line that an earlier crash left torn, and takes back what a full disk cut off. A row that a spreadsheet would
+/// misread is an error, and nothing is written: what makes rows has to make them plain.
 pub fn append(path: &Path, row: &Measurement) -> Result<()> {
     let context = || format!("appending a row to {}", path.display());
+    let line = csv_lines(std::slice::from_ref(row), false)?;
+    if let Some(fault) = faults(&line).first() {
+        return Err(anyhow!("no row is written that a spreadsheet would misread: {fault}").context(context()));
+    }
     let mut file =
         OpenOptions::new().read(true).append(true).create(true).open(path).with_context(context)?;
     file.lock().with_context(context)?;
@@ -141,7 +136,7 @@ pub fn append(path: &Path, row: &Measurement) -> Result<()> {
     } else {
         mend_last_line(&mut file, path).with_context(context)?
     };
-    let text = text + &csv_lines(std::slice::from_ref(row), false)?;
+    let text = text + &line;
     let len = file.metadata()?.len();
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
     if written.is_err() {
@@ -184,27 +179,10 @@ fn parse_row(line: &[u8]) -> Option<Measurement> {
     reader.deserialize().next()?.ok()
 }
 
-/// All rows of a file, ours or the predecessor's table. A wrong field is named with its file and line.
-pub fn read(path: &Path) -> Result<Vec<Measurement>> {
-    let bad = |what: String| bad_input(format!("{}: {what}", path.display()));
-    // A device may have no end.
-    if fs::metadata(path).is_ok_and(|kind| kind.file_type().is_char_device() || kind.is_dir()) {
-        return Err(bad("is no file".into()));
-    }
-    let mut reader = csv::Reader::from_path(path).map_err(|error| bad(error.to_string()))?;
-    let names = reader.headers().map_err(|error| bad(error.to_string()))?.clone();
-    if predecessor::is_foreign(&names) {
-        return predecessor::read(path, reader);
-    }
-    if names.iter().collect::<Vec<_>>().join(",") != header()? {
-        return Err(bad(why_foreign(path)));
-    }
-    reader.deserialize().map(|row| row.map_err(|error| bad(error.to_string()))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measurement::{SCHEMA, columns, read};
 
     fn row(round: u32) -> Measurement {
         Measurement {
@@ -216,6 +194,12 @@ mod tests {
             filesystem: "ext4".into(),
             ..Measurement::default()
         }
+    }
+
+    /// With a moment.
+    fn timed(round: u32) -> Measurement {
+        let started_unix_s = 1_796_069_730;
+        Measurement { started_unix_s, started_utc: "2026-11-30 20:15:30".into(), ..row(round) }
     }
 
     struct Scratch(tempfile::TempDir);
@@ -258,9 +242,6 @@ mod tests {
         std::os::unix::fs::symlink(scratch.0.path().join("gone/r.csv"), scratch.csv()).expect("linked");
         let told = check_file(&scratch.csv()).expect_err("a link to nothing").to_string();
         assert!(told.ends_with("is a link to a file that is not there"), "{told}");
-        for path in [Path::new("/dev/full"), Path::new("/dev")] {
-            assert!(read(path).expect_err("no end").to_string().ends_with("is no file"));
-        }
     }
 
     #[test]
@@ -324,22 +305,59 @@ mod tests {
     #[test]
     fn foreign_files_are_refused_and_left_alone() {
         let ours = header().expect("serializes");
-        let newer = format!("{ours},more\n1{}\n", ",".repeat(ours.matches(',').count() + 1));
+        let newer = format!("{ours},more\n{}{}\n", SCHEMA + 1, ",".repeat(columns().len()));
+        let whole = format!("{ours}\n{}", csv_lines(&[timed(1)], false).expect("serializes"));
+        let semicolons = whole.replace("on, jit", "on jit").replace(',', ";");
+        let saved = "a spreadsheet saved it, with ";
         let texts = [
-            ("name,age\nx,1\n", "header is not this program's"),
-            (newer.as_str(), "of schema 1, this program writes schema 2"),
-            (&format!("{ours}\r\n"), "CRLF"),
-            (&format!("{}\n", ours.replace(',', ";")), "header is not this program's"),
-            ("\u{feff}schema", "header is not this program's"),
+            ("name,age\nx,1\n", "header is not this program's".to_owned()),
+            (newer.as_str(), format!("of schema {}, this program writes schema {SCHEMA}", SCHEMA + 1)),
+            (&format!("{ours}\r\n"), format!("{saved}CRLF line ends")),
+            (&whole.replace('\n', "\r\n"), format!("{saved}CRLF line ends")),
+            (&semicolons, format!("{saved}semicolons between fields")),
+            (&ours.replace(',', "\t"), format!("{saved}tabs between fields")),
+            (&format!("\u{feff}{whole}"), format!("{saved}a byte order mark")),
+            (&whole.replacen("schema", "\"schema\"", 1), format!("{saved}quoted names")),
+            (&whole.replacen('\n', ",,\n", 1), format!("{saved}blank columns")),
+            (
+                &format!("\u{feff}{}", semicolons.replace('\n', ";\r\n")),
+                format!("{saved}a byte order mark, semicolons between fields, blank columns, CRLF line ends"),
+            ),
+            (
+                &whole.replace("2026-11-30", "11/30/26"),
+                "its first row was rewritten, by a spreadsheet perhaps: started_utc: ".into(),
+            ),
+            (
+                &format!("{ours}\n{}", whole.split_once('\n').expect("two lines").1.replace('\n', "\r\n")),
+                "its first row was rewritten".into(),
+            ),
+            ("\u{feff}schema", "header is not this program's".into()),
+            ("\n\n", "holds no header and no rows".into()),
         ];
         for (before, why) in texts {
             let (_scratch, path) = Scratch::with(before);
             for refused in [check_appendable(&path), append(&path, &row(1))] {
                 let message = format!("{:#}", refused.expect_err(before));
-                assert!(message.contains(why), "{message}");
+                assert!(message.contains(&why), "{message}");
             }
             assert_eq!(text(&path), before);
         }
+    }
+
+    #[test]
+    fn a_row_that_would_be_misread_is_not_written() {
+        let scratch = Scratch::new();
+        append(&scratch.csv(), &row(1)).expect("appended");
+        let before = text(&scratch.csv());
+        for (faulty, why) in [
+            (Measurement { host: "dec-1".into(), ..row(2) }, "host: \"dec-1\" is a number, a date"),
+            (Measurement { ops: Some(u64::MAX), ..row(2) }, "ops: \"18446744073709551615\" has more digits"),
+        ] {
+            let told = crate::error::one_line(&append(&scratch.csv(), &faulty).expect_err("refused"));
+            assert!(told.contains("r.csv: no row is written that a spreadsheet would misread: "), "{told}");
+            assert!(told.contains(why), "{told}");
+        }
+        assert_eq!(text(&scratch.csv()), before);
     }
 
     #[test]
@@ -352,17 +370,6 @@ mod tests {
         assert!(message(Path::new("/dev/full")).contains("is not a regular file"));
         check_appendable(&scratch.csv()).expect("a new file is fine");
         assert_eq!(fs::read_dir(scratch.0.path()).expect("listed").count(), 0, "nothing was made");
-    }
-
-    #[test]
-    fn a_wrong_field_is_named_with_its_line() {
-        let scratch = Scratch::new();
-        append(&scratch.csv(), &row(1)).expect("appended");
-        append(&scratch.csv(), &row(2)).expect("appended");
-        let broken = text(&scratch.csv()).replacen(",,,0,2,", ",,,0,two,", 1);
-        fs::write(scratch.csv(), broken).expect("written");
-        let message = format!("{:#}", read(&scratch.csv()).expect_err("not a number"));
-        assert!(message.contains("line: 3") && message.contains("r.csv"), "{message}");
     }
 
     #[test]
@@ -412,19 +419,5 @@ mod tests {
         assert_eq!(read(&scratch.csv()).expect("read"), [row(1), row(2)]);
         let torn_line = torn.lines().last().expect("a line");
         assert_eq!(text(&sibling(&scratch.csv(), ".torn")), format!("{torn_line}\n"));
-    }
-
-    #[test]
-    fn a_foreign_file_is_not_read() {
-        let fewer = header().expect("serializes").replace(",filesystem", "");
-        for (text, why) in [
-            ("name,age\nx,1\n", "header is not this program's"),
-            ("schema\n1\n", "of schema 1, this program writes schema 2"),
-            (&format!("{fewer}\n"), "header is not this program's"),
-        ] {
-            let (_scratch, path) = Scratch::with(text);
-            let message = format!("{:#}", read(&path).expect_err(text));
-            assert!(message.contains(why), "{message}");
-        }
     }
 }

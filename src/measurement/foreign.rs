@@ -3,12 +3,9 @@
 //! A column for each machine (`mac_m4_ns_per_op`) or for each round on one (`go_ns_per_op_r2`); a machine's
 //! `..._median` beside its rounds is left out.
 
-use std::path::Path;
+use csv::StringRecord;
 
-use anyhow::Result;
-
-use super::{Measurement, SCHEMA};
-use crate::error::bad_input;
+use super::{Measurement, SCHEMA, read::at};
 
 /// Transfers in the predecessor's batch.
 const BATCH: u32 = 1_000;
@@ -22,12 +19,12 @@ struct Figures {
 }
 
 /// Whether a file with these columns is such a table.
-pub(super) fn is_foreign(names: &csv::StringRecord) -> bool {
+pub(super) fn is_foreign(names: &StringRecord) -> bool {
     !columns(names).is_empty()
 }
 
 /// Empty unless all columns are known.
-fn columns(names: &csv::StringRecord) -> Vec<Figures> {
+fn columns(names: &StringRecord) -> Vec<Figures> {
     let mut names_left = names.iter().enumerate();
     if !names_left.by_ref().take(2).map(|(_, name)| name).eq(["benchmark", "system"]) {
         return Vec::new();
@@ -53,20 +50,23 @@ fn figures(column: usize, name: &str) -> Option<Figures> {
     Some(Figures { column, machine: machine.to_owned(), round })
 }
 
-/// Each machine is a run of its own, so that two are never mixed.
-pub(super) fn read(path: &Path, mut reader: csv::Reader<std::fs::File>) -> Result<Vec<Measurement>> {
-    let bad = |what: String| bad_input(format!("{}: {what}", path.display()));
-    let columns = columns(&reader.headers().map_err(|error| bad(error.to_string()))?.clone());
+/// Each machine is a run of its own, so that two are never mixed. `records`: those below the header, with a field for each name. A fault comes with its
+/// line, and its column where it is of one field.
+pub(super) fn rows(
+    names: &StringRecord,
+    records: impl Iterator<Item = Result<StringRecord, String>>,
+) -> Result<Vec<Measurement>, String> {
+    let columns = columns(names);
     let mut by_column: Vec<Vec<Measurement>> = vec![Vec::new(); columns.len()];
-    for record in reader.records() {
-        let record = record.map_err(|error| bad(error.to_string()))?;
-        let line = record.position().map_or(0, csv::Position::line);
+    for record in records {
+        let record = record?;
         for (figures, rows) in columns.iter().zip(&mut by_column) {
-            let field = record.get(figures.column).unwrap_or_default().trim();
+            let field = record[figures.column].trim();
             if !field.is_empty() {
                 let ns_per_op = field.parse().ok().filter(|&ns_per_op| ns_per_op > 0);
                 let ns_per_op = ns_per_op.ok_or_else(|| {
-                    bad(format!("line {line}: {field:?} is no number of nanoseconds, a whole number above 0"))
+                    let name = &names[figures.column];
+                    at(&record, name, field, "is no number of nanoseconds, a whole number above 0")
                 })?;
                 rows.push(row(&record[0], &record[1], figures, ns_per_op));
             }
@@ -100,7 +100,7 @@ fn row(benchmark: &str, system: &str, figures: &Figures, ns_per_op: u64) -> Meas
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Result<Vec<Measurement>> {
+    fn parsed(text: &str) -> anyhow::Result<Vec<Measurement>> {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("f.csv");
         std::fs::write(&path, text).expect("written");
@@ -122,6 +122,13 @@ mod tests {
     }
 
     #[test]
+    fn a_table_that_a_spreadsheet_saved_is_read_too() {
+        let text = "benchmark,system,mac_ns_per_op\nbasic,redis,10\n";
+        let saved = format!("\u{feff}{}", text.replace(',', ";").replace('\n', ";\r\n"));
+        assert_eq!(told(&saved), told(text));
+    }
+
+    #[test]
     fn rounds_are_rounds_and_their_median_is_left_out() {
         let text = "benchmark,system,go_ns_per_op_r1,go_ns_per_op_r2,go_ns_per_op_median\r\nbasic_parallel,redis,10,20,15\r\n";
         let expected = [(1, 10), (2, 20)]
@@ -140,12 +147,13 @@ mod tests {
     fn wrong_tables_are_refused_with_the_place() {
         let refusal = |text: &str| format!("{:#}", parsed(text).expect_err(text));
         let table = "benchmark,system,mac_ns_per_op\nbasic,redis,10\n";
+        assert!(refusal(&format!("{table}basic,postgres,fast\n")).ends_with(
+            "f.csv: line 3, mac_ns_per_op: \"fast\" is no number of nanoseconds, a whole number above 0"
+        ));
         assert!(
-            refusal(&format!("{table}basic,postgres,fast\n"))
-                .ends_with("f.csv: line 3: \"fast\" is no number of nanoseconds, a whole number above 0")
+            refusal(&format!("{table}basic,postgres,0\n")).contains("line 3, mac_ns_per_op: \"0\" is no")
         );
-        assert!(refusal(&format!("{table}basic,postgres,0\n")).contains("line 3: \"0\" is no"));
-        assert!(refusal(&format!("{table}basic,postgres\n")).contains("line: 3"));
+        assert!(refusal(&format!("{table}basic,postgres\n")).contains("line 3 has 2 fields for 3 columns"));
         for header in [
             "benchmark,system",
             "benchmark,system,mac_ns_per_op,more",

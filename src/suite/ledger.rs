@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use super::{ensure_all_hold, sum_checks};
 use crate::{
     ledger::{
-        Account, EVENTS_MAX, Ledger, Server,
+        Account, EVENTS_MAX, Ledger, Server, Tally,
         ids::Source,
         model::{Kind, Outcome, Refusal, Transfer},
     },
@@ -138,10 +138,10 @@ pub fn set_up(clients: &mut [Client]) -> Result<()> {
     Ok(())
 }
 
-/// How often the server began a request anew, for all clients.
+/// Of all clients together.
 #[must_use]
-pub fn retries(clients: &[Client]) -> u64 {
-    clients.iter().map(|client| client.ledger.retries()).sum()
+pub fn tally(clients: &[Client]) -> Tally {
+    clients.iter().map(|client| client.ledger.tally()).sum()
 }
 
 /// After the sample, off the clock: the guarantees still hold (a repeated transfer changes nothing,

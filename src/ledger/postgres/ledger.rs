@@ -12,7 +12,7 @@ use postgres::{
 use super::wire::{Id, Parameter};
 use crate::{
     ledger::{
-        Account, Durability, EVENTS_MAX, Ledger,
+        Account, Durability, EVENTS_MAX, Ledger, Tally,
         model::{Kind, NewAccount, Outcome, Refusal, Stored, Transfer, ensure_valid},
     },
     meter::Meter,
@@ -140,7 +140,7 @@ pub struct Client {
     in_flight: Option<Request>,
     /// Requests that were answered already: buffers to be used again.
     spent: Vec<Request>,
-    retries: u64,
+    tally: Tally,
     meter: Meter,
 }
 
@@ -161,7 +161,7 @@ impl Client {
             prepared: VecDeque::new(),
             in_flight: None,
             spent: Vec::new(),
-            retries: 0,
+            tally: Tally::default(),
             meter,
         })
     }
@@ -198,15 +198,17 @@ impl Ledger for Client {
 
     fn receive(&mut self) -> Result<Vec<Refusal>> {
         let request = self.in_flight.take().context("nothing is in flight")?;
-        let statement = match (request.count, self.early_left) {
-            (1, 0) => &self.transfer_one,
-            (1, _) => &self.transfer_one_early,
+        let is_early = request.count == 1 && self.early_left > 0;
+        let statement = match request.count {
+            1 if is_early => &self.transfer_one_early,
+            1 => &self.transfer_one,
             _ => &self.transfer,
         };
         let row = self.connection.query_one(statement, &request.parameters())?;
         let answer: Option<Vec<i32>> = row.try_get(0)?;
         let Answer { refusals, retries, waited } = read_answer(&answer.unwrap_or_default(), request.count)?;
-        self.retries += retries;
+        self.tally.retries += retries;
+        self.tally.early_releases += u64::from(is_early);
         self.early_left =
             if waited && self.waits_for_disk { EARLY_REQUESTS } else { self.early_left.saturating_sub(1) };
         self.spent.push(request);
@@ -231,8 +233,8 @@ impl Ledger for Client {
         Ok(Some(u64::try_from(count)?))
     }
 
-    fn retries(&self) -> u64 {
-        self.retries
+    fn tally(&self) -> Tally {
+        self.tally
     }
 }
 

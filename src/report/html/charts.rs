@@ -16,7 +16,7 @@ const HEIGHT: f64 = 220.0;
 const LEFT: f64 = 60.0;
 const RIGHT: f64 = 100.0;
 /// Between the middles of two lines of text.
-const LINE: f64 = 13.0;
+const LINE: f64 = 14.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 24.0;
 

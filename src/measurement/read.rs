@@ -1,0 +1,163 @@
+//! Rows read back: as they were written, or as a spreadsheet saved them, if what they say cannot be mistaken.
+
+use std::{fs, os::unix::fs::FileTypeExt, path::Path};
+
+use anyhow::Result;
+use csv::StringRecord;
+
+use super::{
+    Measurement, SCHEMA, UTC_END_S,
+    columns::{Column, columns},
+    dialect::{self, Header},
+    foreign as predecessor,
+    sheet::why_no_number,
+    utc_text,
+};
+use crate::error::bad_input;
+
+/// What to do about a field that is not as it was measured.
+const HINT: &str = "take the file as it was measured, or save its columns as plain text";
+
+/// All rows of a file, ours or the predecessor's table. A spreadsheet may have saved it: with a byte order mark, CRLF,
+/// semicolons or tabs, quotes, blank columns and lines, and `started_utc` in any form, which is made anew from
+/// `started_unix_s`. Whatever could be mistaken is wrong input, named with its line and column.
+pub fn read(path: &Path) -> Result<Vec<Measurement>> {
+    let bad = |why: String| bad_input(format!("{}: {why}", path.display()));
+    // A device may have no end.
+    if fs::metadata(path).is_ok_and(|kind| kind.file_type().is_char_device() || kind.is_dir()) {
+        return Err(bad("is no file".into()));
+    }
+    rows(&fs::read(path).map_err(|error| bad(error.to_string()))?).map_err(bad)
+}
+
+fn rows(bytes: &[u8]) -> Result<Vec<Measurement>, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| why_no_text(bytes, error.valid_up_to()))?;
+    // The csv crate counts a line too few where lines end in CRLF.
+    let text = text.replace("\r\n", "\n");
+    let is_known = |names: &StringRecord| dialect::is_ours(names) || predecessor::is_foreign(names);
+    let Some(header) = dialect::header(&text, is_known) else { return Err(why_foreign(bytes)) };
+    let is_blank = |record: &StringRecord| record.iter().all(str::is_empty);
+    let records = dialect::records(&text, header.separator).skip(1);
+    let records = records.filter(|record| !record.as_ref().is_ok_and(is_blank));
+    let mut records = records.map(|record| sized(&record.map_err(|error| error.to_string())?, &header));
+    if predecessor::is_foreign(&header.names) {
+        return predecessor::rows(&header.names, records);
+    }
+    let columns = columns();
+    records.try_fold(Vec::new(), |mut rows, record| {
+        rows.push(row(&columns, &header.names, &record?)?);
+        Ok(rows)
+    })
+}
+
+fn why_no_text(bytes: &[u8], valid: usize) -> String {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return "is UTF-16: save it as CSV in UTF-8".into();
+    }
+    let line = 1 + String::from_utf8_lossy(&bytes[..valid]).matches('\n').count();
+    format!("line {line} is no UTF-8 text: save it as CSV in UTF-8")
+}
+
+fn row(columns: &[Column], names: &StringRecord, record: &StringRecord) -> Result<Measurement, String> {
+    for (column, field) in columns.iter().zip(record).filter(|(column, _)| !column.is_text) {
+        if let Some(why) = why_no_number(field) {
+            return Err(at(record, &column.name, field, &format!("{why}: {HINT}")));
+        }
+    }
+    let row: Measurement =
+        record.deserialize(Some(names)).map_err(|error| why_no_row(names, record, &error))?;
+    if !["yes", "no"].contains(&row.verified.as_str()) {
+        let why = format!("is neither yes nor no: {HINT}");
+        return Err(at(record, "verified", &row.verified, &why));
+    }
+    with_time(row, record)
+}
+
+/// The moment is what `started_unix_s` says: spreadsheets rewrite the other column, each locale in its own way.
+fn with_time(mut row: Measurement, record: &StringRecord) -> Result<Measurement, String> {
+    if row.started_unix_s >= UTC_END_S {
+        let field = row.started_unix_s.to_string();
+        return Err(at(record, "started_unix_s", &field, "is after the year 9999"));
+    }
+    if row.started_unix_s > 0 {
+        row.started_utc = utc_text(row.started_unix_s);
+    }
+    Ok(row)
+}
+
+/// A record with a field for each name, the blank ones beyond them being dropped.
+fn sized(record: &StringRecord, header: &Header) -> Result<StringRecord, String> {
+    let (line, names) = (line_of(record), &header.names);
+    if record.iter().zip(names).all(|(field, name)| field == name) {
+        return Err(format!("line {line} is a header again: give each file by itself"));
+    }
+    check_schema(names, record)?;
+    let cut = dialect::without_blank_end(record, names.len());
+    let why = match cut.len() {
+        len if len < names.len() => "it was cut off",
+        // A field too many that is followed by a blank one would move all between them.
+        len if len > names.len() || record.len() > header.width => "one of them was split",
+        _ => return Ok(cut),
+    };
+    let (fields, columns) = (record.len(), header.width);
+    Err(format!(
+        "line {line} has {fields} fields for {columns} columns, as if {why}: mend it, or take it out"
+    ))
+}
+
+/// Rows of another version may have more fields, or fewer.
+fn check_schema(names: &StringRecord, record: &StringRecord) -> Result<(), String> {
+    let field = names.iter().position(|name| name == "schema").and_then(|column| record.get(column));
+    match field.map(|field| (field, field.parse::<u64>())) {
+        Some((field, Ok(schema))) if schema != SCHEMA => {
+            let why = format!("is not {SCHEMA}, as the header has it: keep rows of different versions apart");
+            Err(at(record, "schema", field, &why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A field that cannot be taken, with its place.
+pub(super) fn at(record: &StringRecord, name: &str, field: &str, why: &str) -> String {
+    format!("line {}, {name}: {field:?} {why}", line_of(record))
+}
+
+fn line_of(record: &StringRecord) -> u64 {
+    record.position().map_or(0, csv::Position::line)
+}
+
+/// A number is blank that must not be, or too large for its column.
+fn why_no_row(names: &StringRecord, record: &StringRecord, error: &csv::Error) -> String {
+    let csv::ErrorKind::Deserialize { err, .. } = error.kind() else { return error.to_string() };
+    let column = err.field().and_then(|field| usize::try_from(field).ok()).unwrap_or_default();
+    let field = record.get(column).unwrap_or_default();
+    let why = if field.is_empty() { "is blank, and must not be".into() } else { err.kind().to_string() };
+    at(record, names.get(column).unwrap_or_default(), field, &format!("{why}: {HINT}"))
+}
+
+/// Why a file is not one whose rows are read, or that rows are appended to, by how it starts.
+pub(super) fn why_foreign(start: &[u8]) -> String {
+    let text = String::from_utf8_lossy(start);
+    if text.trim_start_matches(dialect::BYTE_ORDER_MARK).trim().is_empty() {
+        return "holds no header and no rows".into();
+    }
+    if let Some(traces) = dialect::traces(&text) {
+        return format!("a spreadsheet saved it, with {traces}, and rows are not appended to such");
+    }
+    match schema(&text) {
+        Some(schema) if schema != SCHEMA => {
+            format!("its rows are of schema {schema}, this program writes schema {SCHEMA}")
+        }
+        _ => "its header is not this program's".into(),
+    }
+}
+
+/// What the first row of any version's file says.
+fn schema(text: &str) -> Option<u64> {
+    let header = dialect::header(text, |names| names.iter().any(|name| name == "schema"))?;
+    let column = header.names.iter().position(|name| name == "schema")?;
+    dialect::records(text, header.separator).nth(1)?.ok()?.get(column)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;
