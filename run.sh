@@ -307,7 +307,7 @@ build_tigerbeetle() {
   rm -rf "$1/source"
 }
 
-# install_packages SYSTEM...
+# install_packages SYSTEM..., or browser
 install_packages() {
   local system names=() by=() log=target/logs/apt.log
   for system in "$@"; do names+=("${package[$system]}"); done
@@ -654,6 +654,7 @@ run_tests() {
   check cargo clippy --release --locked --all-targets --all-features -- -D warnings
   check cargo test --release --locked
   build
+  test_page
   find_servers tigerbeetle redis postgres
   prepare_servers "$root/target/servers-test" tigerbeetle redis postgres
   for system in tigerbeetle redis postgres; do start "$system" || exit; done
@@ -663,26 +664,22 @@ run_tests() {
   exec 9>&- # tests/run_sh.sh runs run.sh in this checkout, which then is not ours
   locked=
   check bash tests/run_sh.sh
-  if find_browser; then
-    check bash tests/browser.sh "$browser" "$bin" results/reference.csv
-  else
-    say "no browser and none to install: the page was looked at by none"
-  fi
   say "all checks passed"
 }
 
-# For a test of the page. Where nothing can be installed its user is not kept from all other tests; CI is.
 find_browser() {
-  local name
-  for name in chromium chromium-browser google-chrome; do
-    ! browser=$(command -v "$name") || return 0
-  done
-  if command -v apt-get >/dev/null && { ((EUID == 0)) || may_sudo; }; then
-    install_packages browser
-    browser=$(command -v chromium)
+  browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+}
+
+# Where no browser can be installed nobody is kept from all other tests; CI is.
+test_page() {
+  local browser
+  if find_browser || { (install_packages browser) && find_browser; }; then
+    check bash tests/browser.sh "$browser" "$bin"
+  elif [[ -n ${CI:-} ]]; then
+    die 1 "FAILED: no browser for tests/browser.sh"
   else
-    [[ -z ${CI:-} ]] || die 1 "a browser is missing: install chromium"
-    return 1
+    say "left out, as there is no browser: tests/browser.sh"
   fi
 }
 

@@ -1,48 +1,106 @@
 #!/usr/bin/env bash
-# The page in a real browser, on a phone and on a desk: nothing is fetched or reported, nothing is wider than the
-# window, every chart is there, and no text of a chart is cut off or covers another.
-# tests/browser.sh BROWSER LEDGER_BENCH CSV
+# The HTML report in a browser, at a phone's width and at a desk's. Called by `./run.sh test`; alone:
+#   tests/browser.sh BROWSER BINARY     Chromium or Chrome, and target/release/ledger-bench
+# Nothing is measured here but a template of a row: the figures are made up, the same each time, and mean to be hard to draw.
 set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly browser=$1 bench=$2 csv=$3
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+readonly WIDTHS='390 1280'   # CSS pixels
+browser=$1 bin=$(realpath "$2")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0
 
 fail() {
-  echo "tests/browser.sh: $*" >&2
-  exit 1
+  echo "FAIL  $*" >&2
+  failed=1
 }
 
-# render WIDTH PAGE: its elements as the browser has them, in $dom; what it said, in $folder/said.
-render() {
-  dom=$(timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$folder/profile" \
-    --allow-file-access-from-files --window-size="$1,900" --virtual-time-budget=2000 --enable-logging=stderr \
-    --dump-dom "file://$folder/$2" 2>"$folder/said") || fail "the browser failed: $(tail -n 3 "$folder/said")"
-  ! grep CONSOLE "$folder/said" || fail "$2 at $1 px: the browser reports the above"
+# ---- Pages ----
+
+# template SUITE BENCHMARK: a CSV of one real row, for its header and for what is known of this machine.
+template() {
+  local sample
+  sample=$("$bin" plan --csv "$scratch/template.csv" --data "$scratch" --suite "$1" --benchmark "$2" --system memory \
+    --ops 10 --rounds 1 --warmup 0ms | sed -n 's/^sample=//p')
+  "$bin" run --csv "$scratch/template.csv" --data "$scratch" -- "$sample" 2>"$scratch/run.log" ||
+    { cat "$scratch/run.log" >&2; return 1; }
 }
 
-run_id=$(sed -n '2{s/^[^,]*,\([^,]*\),.*/\1/p}' "$csv")
-"$bench" report --csv "$csv" --run "$run_id" --format html --output "$folder/report.html"
-! grep -Eio '(src|href) *=|url\(|@import|<script|[ <]on[a-z]+ *=' "$folder/report.html" ||
-  fail "the page fetches or runs something"
-cases=$(grep -c '^<section>$' "$folder/report.html")
-charts=$(grep -o '<svg' "$folder/report.html" | wc -l)
-((cases > 8 && charts >= 24 && charts % 3 == 0)) || fail "$cases sections with $charts charts are not those of a whole run"
+# rows RUN_ID ROUNDS
+rows() { awk -v run_id="$1" -v rounds="$2" -f tests/browser/rows.awk "$scratch/template.csv"; }
 
-cp "$folder/report.html" "$folder/copy.html"
-{ echo '<script>' && cat "$(dirname "$0")/browser.js" && echo '</script>'; } >>"$folder/copy.html"
-# Browsers have windows of some 500 px at least: a phone is a frame of its width.
-cat >"$folder/phone.html" <<'TEXT'
-<!DOCTYPE html><body><iframe src="copy.html" width="390" height="800"></iframe><script>
-onload = () => Object.assign(document.body.dataset, document.querySelector("iframe").contentDocument.body.dataset);
-</script>
-TEXT
-render 1280 report.html
-for at in '1280 copy.html' '1280 phone.html'; do
-  read -r width page <<<"$at"
-  render "$width" "$page"
-  [[ $dom =~ data-charts=\"([0-9]+)\" && ${BASH_REMATCH[1]} == "$charts" ]] || fail "$page: not all $charts charts are there"
-  [[ $dom =~ data-found=\"([^\"]*)\" ]] || fail "$page: the browser did not look"
-  [[ ${BASH_REMATCH[1]} == "0 faults; "* ]] || fail "$page: ${BASH_REMATCH[1]}"
-done
-echo "tests/browser.sh: $charts charts of $cases sections, on a desk and on a phone"
+# page NAME FILE...
+page() { "$bin" report "${@:2}" --format html --output "$scratch/$1.html"; }
+
+# How many cases of systems the same rows have.
+cases() {
+  "$bin" report "$@" --format json |
+    awk '/^      "suite":/ && !/"(floor|calibration)"/ { cases++ } END { print cases + 0 }'
+}
+
+# ---- The browser ----
+
+# browse OPTION... URL: nothing leaves this machine; what the console says is in $scratch/log.
+browse() {
+  timeout --foreground --kill-after=5 60 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
+    --user-data-dir="$scratch/profile" --disable-background-networking --disable-component-update --no-first-run \
+    --host-resolver-rules='MAP * ~NOTFOUND' --enable-logging=stderr --virtual-time-budget=5000 "$@" 2>"$scratch/log"
+}
+
+# look NAME CASES: the page as it is, then copies of it that measure themselves, in frames, as a headless window may not
+# be as narrow as a phone.
+look() {
+  browse --dump-dom "file://$scratch/$1.html" >"$scratch/dom" || fail "$1: the browser ended with status $?"
+  grep -q '</html>' "$scratch/dom" || fail "$1: the browser showed nothing"
+  ! grep CONSOLE "$scratch/log" >&2 || fail "$1: the browser complains"
+  measuring_copy "$1" >"$scratch/copy.html"
+  frames "$2" >"$scratch/frames.html"
+  browse --dump-dom --window-size=1400,1000 "file://$scratch/frames.html" >"$scratch/dom" ||
+    fail "$1: the browser ended with status $?"
+  judge "$1"
+}
+
+# The page itself forbids scripts, and has none.
+measuring_copy() {
+  sed "s|default-src 'none'|&; script-src 'unsafe-inline'|" "$scratch/$1.html"
+  printf '<script>\n%s\n</script>\n' "$(<tests/browser/measure.js)"
+}
+
+# frames CASES: what each copy says comes into the wrapper's document, a line a finding.
+frames() {
+  local width
+  echo '<!DOCTYPE html><pre id="said"></pre>'
+  echo '<script>onmessage = event => document.getElementById("said").append(event.data);</script>'
+  for width in $WIDTHS; do
+    echo "<iframe src=\"copy.html?cases=$1\" style=\"border: 0; width: ${width}px; height: 900px\"></iframe>"
+  done
+}
+
+judge() {
+  local width
+  sed -n 's/.*\(WRONG .*\)/\1/p' "$scratch/dom" | while IFS= read -r line; do echo "      $line" >&2; done
+  ! grep -q '^\(.*>\)\?WRONG ' "$scratch/dom" || fail "$1: see above"
+  for width in $WIDTHS; do
+    grep -q "LOOKED at $width: " "$scratch/dom" || fail "$1: nothing was measured at $width pixels"
+  done
+  ! grep CONSOLE "$scratch/log" >&2 || fail "$1: the browser complains of the copy"
+  grep -o 'LOOKED at .*' "$scratch/dom" | sed "s/^/ok    $1: /" || true
+}
+
+# ---- What is looked at ----
+
+template ledger single
+rows run-1 6 >"$scratch/one.csv"
+rows 20261201T022900Z-0412 60 >"$scratch/other.csv"
+page one "$scratch/one.csv"
+look one "$(cases "$scratch/one.csv")"
+page two-runs "$scratch/one.csv" "$scratch/other.csv"
+look two-runs "$(cases "$scratch/one.csv" "$scratch/other.csv")"
+if "$bin" report results/reference.csv --format json >/dev/null 2>"$scratch/refusal"; then
+  page reference results/reference.csv
+  look reference "$(cases results/reference.csv)"
+else
+  echo "left out: $(<"$scratch/refusal")"
+fi
+exit "$failed"

@@ -45,6 +45,8 @@ pub struct Run {
     pub rounds: usize,
     /// Its rows, failed ones included.
     pub samples: usize,
+    /// What the machine had to do before it, in hundredths of a runnable process.
+    pub load_before_pct: Option<u64>,
 }
 
 /// One thing that systems are compared at.
@@ -76,6 +78,10 @@ pub struct Series {
     pub generator: String,
     /// `appendonly=no, ...`.
     pub server_settings: String,
+    /// How many cores the server was kept on; `None` where it shared all with the client.
+    pub server_cores: Option<u64>,
+    /// And the client on the others.
+    pub client_cores: Option<u64>,
     /// Copies of the data.
     pub replicas: Option<u64>,
     /// Verified samples, by run and round; at least one.

@@ -72,11 +72,12 @@ fn runs(rows: &[Measurement]) -> Vec<Run> {
         let place = *places.entry(&row.run_id).or_insert(runs.len());
         if place == runs.len() {
             let (run_id, started_utc) = (row.run_id.clone(), row.started_utc.clone());
-            runs.push(Run { run_id, started_utc, rounds: 0, samples: 0 });
+            runs.push(Run { run_id, started_utc, rounds: 0, samples: 0, load_before_pct: None });
         }
         let run = &mut runs[place];
         run.rounds = run.rounds.max(row.round as usize);
         run.samples += 1;
+        run.load_before_pct = run.load_before_pct.max(row.load_before_pct);
     }
     runs
 }

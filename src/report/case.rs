@@ -87,6 +87,12 @@ impl CaseKey {
         label
     }
 
+    /// Of the machine itself: no system is measured there, so none is compared.
+    #[must_use]
+    pub fn is_floor(&self) -> bool {
+        self.suite == Suite::Floor.name()
+    }
+
     fn order(&self) -> impl Ord {
         let numbers = [self.clients, self.in_flight, self.batch, self.accounts, self.skew_pct];
         let places = (place::<Suite>(&self.suite), place::<Benchmark>(&self.benchmark));

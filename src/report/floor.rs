@@ -9,10 +9,7 @@ use super::{
     analysis::{Case, Series},
     case::is_baseline,
 };
-use crate::{
-    plan::{Benchmark, Suite},
-    stats::rounds::median,
-};
+use crate::{plan::Benchmark, stats::rounds::median};
 
 /// The least that an op of a series can take.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -30,7 +27,7 @@ struct Parts<'a>(BTreeMap<(usize, Option<&'a str>, &'a str), Vec<f64>>);
 /// Puts into every series of `cases` its floor, where that was measured in the same run on the same machine.
 pub(super) fn set(cases: &mut [Case], pool: bool) {
     let floors = floors(cases, pool);
-    for case in cases.iter_mut().filter(|case| case.key.suite != Suite::Floor.name()) {
+    for case in cases.iter_mut().filter(|case| !case.key.is_floor()) {
         for series in &mut case.series {
             series.floor = floors.of(series, pool);
         }
@@ -44,7 +41,7 @@ fn run_id(series: &Series, pool: bool) -> Option<&str> {
 
 fn floors(cases: &[Case], pool: bool) -> Floors {
     let mut parts = Parts::default();
-    for case in cases.iter().filter(|case| case.key.suite == Suite::Floor.name()) {
+    for case in cases.iter().filter(|case| case.key.is_floor()) {
         for series in &case.series {
             let key = (series.machine, run_id(series, pool), case.key.benchmark.as_str());
             parts.0.entry(key).or_default().extend(series.rounds.iter().map(|round| round.ns_per_op));
@@ -138,7 +135,9 @@ mod tests {
         assert_eq!(without("disk_dsync"), [false, true, true]);
         assert_eq!(without("disk_fdatasync"), [true, true, false]);
         let mut rows = run();
-        rows.iter_mut().for_each(|row| row.commits = None);
+        for row in &mut rows {
+            row.commits = None;
+        }
         assert_eq!(found(&analyze(&rows, false), "redis"), None, "an older row does not tell");
     }
 
@@ -161,5 +160,10 @@ mod tests {
         for series in floors.iter().flat_map(|case| &case.series) {
             assert!(!series.is_fastest && series.to_fastest.is_none() && series.floor.is_none());
         }
+        let page = table::page(&analysis);
+        let groups: Vec<_> = page.grids[0].groups.iter().map(|group| group.title.as_str()).collect();
+        assert_eq!(groups, ["seed basic", "floor"], "its lines stand together");
+        let lines: Vec<_> = page.grids[0].groups[1].lines.iter().map(|line| line[0].as_str()).collect();
+        assert_eq!(lines, ["loopback", "disk_dsync", "disk_fdatasync"]);
     }
 }

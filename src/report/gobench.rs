@@ -165,6 +165,12 @@ BenchmarkLedger/suite=seed/bench=basic_batch/system=postgres/durability=os-cache
     }
 
     #[test]
+    fn a_run_as_go_s_text() {
+        let expected = include_str!("../../tests/snapshots/run.gobench");
+        assert_eq!(render(&analyze(&samples::run_with_floor(), false)), expected);
+    }
+
+    #[test]
     fn runs_that_are_not_pooled_have_names_of_their_own() {
         let other = Measurement { run_id: "run 2/b".into(), ..samples::row("basic", "redis", 1, 2) };
         let text = render(&analyze(&[samples::row("basic", "redis", 1, 1), other], false));

@@ -8,20 +8,22 @@ use clap::ValueEnum;
 use super::{
     analysis::{Analysis, Case, Series},
     case::{CaseKey, proper_name},
-    page::{Grid, Group, Page},
+    page::{Column, Grid, Group, Notes, Page},
     table, words,
 };
-use crate::{
-    machine::Machine,
-    plan::{Benchmark, Suite},
-};
+use crate::plan::Benchmark;
 
 mod answer;
 mod axis;
 mod charts;
 mod guarantees;
+mod machine;
 
 const STYLE: &str = include_str!("html/style.css");
+
+/// Has the browser see to it that there is neither script nor network, whatever the rows hold.
+const NOTHING_FETCHED: &str = "<meta http-equiv=\"Content-Security-Policy\" \
+    content=\"default-src 'none'; style-src 'unsafe-inline'\">";
 
 /// Stands in every file of ours, and near its start.
 pub const MARK: &str = "<meta name=\"generator\" content=\"ledger-bench\">";
@@ -33,7 +35,7 @@ pub fn render(analysis: &Analysis) -> String {
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         {MARK}\n<title>ledger-bench: TigerBeetle, Redis and PostgreSQL</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         {NOTHING_FETCHED}\n{MARK}\n<title>ledger-bench: TigerBeetle, Redis and PostgreSQL</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <h1>How fast money moves</h1>\n<p>{}</p>\n",
         escaped(&page.subject)
     );
@@ -44,7 +46,8 @@ pub fn render(analysis: &Analysis) -> String {
     // The first grid is that of the cases, where there are any.
     let (of_cases, others) = page.grids.split_at(usize::from(!analysis.cases.is_empty()));
     for grid in of_cases {
-        html.extend(analysis.cases.iter().zip(&grid.groups).map(|(case, group)| section(case, grid, group)));
+        let sections = table::grouped(&analysis.cases).zip(&grid.groups);
+        html.extend(sections.map(|(cases, group)| section(&cases[0], grid, group)));
     }
     for grid in others {
         let _ = writeln!(html, "<h2>{}</h2>", escaped(&grid.title));
@@ -52,67 +55,65 @@ pub fn render(analysis: &Analysis) -> String {
             html += &lines(grid, group);
         }
     }
-    html.extend(analysis.machines.iter().map(machine));
+    html += &machine::sections(analysis);
     html += &notes(&page);
     html + "</body>\n</html>\n"
 }
 
-/// One case: its figures as charts and as a table, and what they were measured at.
+/// One case: its figures as charts and as a table, and what they were measured at. Of floors, each of which is one
+/// line, `case` is the first, and the table says all.
 fn section(case: &Case, grid: &Grid, group: &Group) -> String {
-    // A floor is one line: its figures say all.
-    let charts = if case.key.suite == Suite::Floor.name() {
-        String::new()
+    let (charts, servers) = if case.key.is_floor() {
+        (String::new(), String::new())
     } else {
-        [charts::bars(case), charts::latencies(case), charts::rounds(case)].concat()
+        let charts = [charts::bars(case), charts::latencies(case), charts::rounds(case)].concat();
+        (format!("<div class=\"charts\">\n{charts}</div>\n{}", charts::legend(case)), servers(case))
+    };
+    let guarantees = match guarantees::of(&case.key) {
+        none if none.is_empty() => none,
+        told => format!("<p>{}</p>\n", escaped(&told)),
     };
     format!(
-        "<section>\n<h2>{}</h2>\n<p>{}</p>\n<div class=\"charts\">\n{charts}</div>\n{}{}<p>Again: <code>{}</code></p>\n\
-         </section>\n",
-        escaped(&case.label),
-        escaped(&guarantees::of(&case.key)),
+        "<section>\n<h2>{}</h2>\n{guarantees}{charts}{}{servers}<p>Again: <code>{}</code></p>\n</section>\n",
+        escaped(&group.title),
         lines(grid, group),
-        servers(case),
         escaped(&command(case)),
     )
 }
 
-/// A group of a grid as a table.
+/// A group of a grid as a table of its own.
 fn lines(grid: &Grid, group: &Group) -> String {
-    let heads =
-        grid.columns.iter().map(|column| format!("<th scope=\"col\">{}</th>", escaped(&column.title)));
+    let grid = Grid { groups: vec![group.clone()], ..grid.clone() }.without_blank_columns();
+    let group = &grid.groups[0];
+    let class = |column: &Column| if column.is_number { " class=\"number\"" } else { "" };
+    let heads = grid
+        .columns
+        .iter()
+        .map(|column| format!("<th scope=\"col\"{}>{}</th>", class(column), escaped(&column.title)));
     let mut html = format!("<div class=\"wide\"><table>\n<tr>{}</tr>\n", heads.collect::<String>());
     for line in &group.lines {
-        let fields = line.iter().zip(&grid.columns).map(|(field, column)| {
-            let class = if column.is_number { " class=\"number\"" } else { "" };
-            format!("<td{class}>{}</td>", escaped(field))
-        });
+        let fields = line.iter().zip(&grid.columns);
+        let fields = fields.map(|(field, column)| format!("<td{}>{}</td>", class(column), escaped(field)));
         let _ = writeln!(html, "<tr>{}</tr>", fields.collect::<String>());
     }
     html + "</table></div>\n"
 }
 
-/// What each system was, as its server said.
+/// What each system was, as its server said; nothing where none said anything.
 fn servers(case: &Case) -> String {
     let line = |series: &Series| {
         let told = [&series.server_version, &series.client_version, &series.server_settings];
         let told: Vec<_> =
             told.into_iter().filter(|text| !text.is_empty()).map(|text| escaped(text)).collect();
-        format!("<li>{}: {}</li>\n", escaped(&words::series_name(series)), told.join("; "))
+        let name = escaped(&words::series_name(series));
+        (!told.is_empty()).then(|| format!("<li>{name}: {}</li>\n", told.join("; ")))
     };
-    let lines: String = case.series.iter().map(line).collect();
+    let lines: String = case.series.iter().filter_map(line).collect();
+    if lines.is_empty() {
+        return lines;
+    }
     format!(
         "<details><summary>Servers, clients and their settings</summary>\n<ul>\n{lines}</ul>\n</details>\n"
-    )
-}
-
-/// What is known of a machine, as a table.
-fn machine(machine: &Machine) -> String {
-    let line = |(name, value): (&str, String)| {
-        format!("<tr><th scope=\"row\">{name}</th><td>{}</td></tr>\n", escaped(&value))
-    };
-    let lines: String = machine.known().into_iter().map(line).collect();
-    format!(
-        "<section>\n<h2>The machine</h2>\n<div class=\"wide\"><table>\n{lines}</table></div>\n</section>\n"
     )
 }
 
@@ -130,12 +131,13 @@ fn command(case: &Case) -> String {
         transport,
         ..
     } = &case.key;
+    if case.key.is_floor() {
+        return format!("./run.sh --suite {suite}");
+    }
     let mut systems: Vec<_> = case.series.iter().map(|series| series.system.as_str()).collect();
     systems.dedup();
-    let mut command = format!("./run.sh --suite {suite} --benchmark {benchmark}");
-    if suite != Suite::Floor.name() {
-        let _ = write!(command, " --system {}", systems.join(","));
-    }
+    let mut command =
+        format!("./run.sh --suite {suite} --benchmark {benchmark} --system {}", systems.join(","));
     let takes = Benchmark::from_str(benchmark, false).ok();
     let is_ledger = suite == "ledger";
     let flags = [
@@ -154,7 +156,7 @@ fn command(case: &Case) -> String {
 }
 
 fn notes(page: &Page) -> String {
-    let note = |notes: &super::page::Notes| {
+    let note = |notes: &Notes| {
         let lines: Vec<_> = notes.lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
         let lines = lines.concat();
         format!("<h2>{}</h2>\n<ul>\n{lines}</ul>\n", escaped(notes.title.trim_end_matches(':')))

@@ -42,6 +42,8 @@ pub(super) fn series(
         client_version: first.client_version.clone(),
         generator: first.generator.clone(),
         server_settings: first.server_settings.clone(),
+        server_cores: first.server_cores,
+        client_cores: first.client_cores,
         replicas: first.replicas,
         rounds_planned: runs.iter().filter_map(|run_id| planned.get(run_id)).sum(),
         ns_per_op: median(&times).expect("a series has a row"),

@@ -51,11 +51,10 @@ fn counted(count: usize, what: &str) -> String {
 /// What is known of a machine, on one line. What speaks for itself goes without its name.
 fn machine(machine: &Machine) -> String {
     let told = |(name, value): (&str, String)| match name {
-        "host" | "cpu" | "kernel" | "filesystem" => value,
         "cores" => format!("{value} cores"),
         "memory in MiB" => format!("{value} MiB"),
         "virtualization" if value == "none" => "bare metal".into(),
-        "virtualization" => value,
+        "host" | "cpu" | "kernel" | "virtualization" | "filesystem" => value,
         name => format!("{name} {value}"),
     };
     machine.known().into_iter().map(told).collect::<Vec<_>>().join(", ")
@@ -102,14 +101,29 @@ fn to_fastest(series: &Series) -> String {
     }
 }
 
+/// What is shown under one heading: a case, or all floors, as each is a single line.
+pub(super) fn grouped(cases: &[Case]) -> impl Iterator<Item = &[Case]> {
+    cases.chunk_by(|one, next| one.key.is_floor() && next.key.is_floor())
+}
+
 fn grid(cases: &[Case]) -> Grid {
     let columns = columns();
-    let line = |series: &Series| columns.iter().map(|(_, field)| field(series)).collect();
-    let group = |case: &Case| Group {
-        title: case.label.clone(),
-        lines: without_lonely_fastest(case).iter().map(line).collect(),
+    let line = |case: &Case, series: &Series| {
+        let mut fields: Vec<String> = columns.iter().map(|(_, field)| field(series)).collect();
+        if case.key.is_floor() {
+            fields[0] = words::distinct(&case.key.benchmark, series);
+        }
+        fields
     };
-    let groups = cases.iter().map(group).collect();
+    let group = |cases: &[Case]| {
+        let first = &cases[0];
+        let title = if first.key.is_floor() { first.key.suite.clone() } else { first.label.clone() };
+        let lines = cases.iter().flat_map(|case| {
+            without_lonely_fastest(case).iter().map(|series| line(case, series)).collect::<Vec<_>>()
+        });
+        Group { title, lines: lines.collect() }
+    };
+    let groups = grouped(cases).map(group).collect();
     let columns = columns.iter().map(|(column, _)| column.clone()).collect();
     Grid { title: String::new(), group_title: "case", columns, groups }.without_blank_columns()
 }
@@ -136,8 +150,8 @@ fn notes(analysis: &Analysis) -> Vec<String> {
     let all = || analysis.cases.iter().flat_map(|case| &case.series);
     if all().any(|series| series.floor.is_some()) {
         notes.push(
-            "x floor: time/op over what the machine takes for its round trips and the writes that must be on disk, one \
-             after the other; below 1 where ops in flight share them."
+            "x floor: time/op over what this machine takes for an op's requests x loopback + its commits that must be on \
+             disk x disk, one after the other; below 1 where ops in flight share them."
                 .into(),
         );
     }
@@ -203,13 +217,13 @@ mod tests {
     #[test]
     fn a_run_as_text() {
         let expected = include_str!("../../tests/snapshots/run.txt");
-        assert_eq!(text::render(&page(&analyze(&samples::run(), false)), 160), expected);
+        assert_eq!(text::render(&page(&analyze(&samples::run_with_floor(), false)), 160), expected);
     }
 
     #[test]
     fn a_run_as_markdown() {
         let expected = include_str!("../../tests/snapshots/run.md");
-        assert_eq!(markdown::render(&page(&analyze(&samples::run(), false))), expected);
+        assert_eq!(markdown::render(&page(&analyze(&samples::run_with_floor(), false))), expected);
     }
 
     #[test]

@@ -103,11 +103,13 @@ fn whole(value: f64) -> u64 {
 /// A system, and what tells its line from others.
 #[must_use]
 pub fn series_name(series: &Series) -> String {
-    if series.distinction.is_empty() {
-        series.system.clone()
-    } else {
-        format!("{} ({})", series.system, series.distinction)
-    }
+    distinct(&series.system, series)
+}
+
+/// Another name of a series, and what tells its line from others.
+#[must_use]
+pub fn distinct(name: &str, series: &Series) -> String {
+    if series.distinction.is_empty() { name.to_owned() } else { format!("{name} ({})", series.distinction) }
 }
 
 /// What to know before trusting a series: its spread, outliers, drift and its rows' warnings, but for those that are
@@ -214,7 +216,7 @@ mod tests {
     #[test]
     fn multiples_have_two_digits() {
         assert_eq!(
-            [0.416, 0.994, 0.999, 3.14, 9.94, 9.96, 27.4].map(multiple),
+            [0.416, 0.994, 0.999, 3.12, 9.94, 9.96, 27.4].map(multiple),
             ["0.42", "0.99", "1.0", "3.1", "9.9", "10", "27"]
         );
     }

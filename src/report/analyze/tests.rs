@@ -189,6 +189,10 @@ fn the_analysis_as_json() {
     let mut small = rows("basic", "redis", &[100, 104]);
     small[0].warnings = "CPU stolen".into();
     small.extend(rows("basic", "tigerbeetle", &[300]));
+    for row in &mut small {
+        (row.ops, row.requests, row.commits) = (Some(1), Some(1), Some(0));
+    }
+    small.push(Measurement { suite: "floor".into(), ..row("loopback", "machine", 1, 40) });
     let json = serde_json::to_string_pretty(&analyze(&small, false)).expect("plain values");
     assert_eq!(json + "\n", include_str!("../../../tests/snapshots/analysis.json"));
 }

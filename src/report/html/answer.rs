@@ -18,7 +18,7 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
 
 /// `TigerBeetle is the fastest in 1 of 8 cases, Redis in 5; in 2 no difference between the first is shown.`
 fn winners(cases: &[Case]) -> Option<String> {
-    let compared: Vec<&Case> = cases.iter().filter(|case| case.series.len() > 1).collect();
+    let compared: Vec<&Case> = cases.iter().filter(|case| rivals(case) > 1).collect();
     let mut wins: Vec<(String, usize)> = Vec::new();
     let mut undecided = 0;
     for case in &compared {
@@ -39,6 +39,10 @@ fn winners(cases: &[Case]) -> Option<String> {
         _ => format!("; in {undecided} no difference between the first two is shown"),
     };
     Some(format!("{system} is the fastest in {count} of {} cases{others}{open}.", compared.len()))
+}
+
+fn rivals(case: &Case) -> usize {
+    case.series.iter().filter(|series| !is_baseline(&series.system)).count()
 }
 
 /// The fastest, if chance does not explain its lead over anybody.

@@ -6,20 +6,24 @@ use std::fmt::Write;
 use super::{axis::Axis, escaped, name};
 use crate::report::{
     analysis::{Case, Series},
-    case::system_place,
+    case::{proper_name, system_place},
     words,
 };
 
 const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 220.0;
-/// Room for the labels of a vertical axis, and at the right.
+/// Room for the labels of a vertical axis, and for a system's name at the right.
 const LEFT: f64 = 60.0;
-const RIGHT: f64 = 80.0;
+const RIGHT: f64 = 100.0;
+/// Between the middles of two lines of text.
+const LINE: f64 = 14.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 24.0;
 
 /// Time per op with its 95 % interval, a line a system, on a logarithmic scale; a tick where its floor is.
 pub fn bars(case: &Case) -> String {
+    /// As many labels of times have room beside each other.
+    const TICKS_MAX: usize = 7;
     let ends = case.series.iter().flat_map(|series| {
         let interval = series.ns_per_op_interval.map(|ends| [ends.low, ends.high]);
         let floor = series.floor.map(|floor| floor.ns_per_op);
@@ -28,7 +32,8 @@ pub fn bars(case: &Case) -> String {
     let Some(axis) = Axis::around(ends, 110.0, WIDTH - 30.0) else { return String::new() };
     let bottom = TOP + 34.0 * count(case.series.len());
     let mut body = String::new();
-    for tick in axis.ticks() {
+    let ticks = axis.ticks();
+    for &tick in ticks.iter().step_by(ticks.len().div_ceil(TICKS_MAX)) {
         let x = axis.place(tick);
         let _ = write!(
             body,
@@ -45,7 +50,8 @@ pub fn bars(case: &Case) -> String {
             format!("<line class=\"interval\" x1=\"{low:.1}\" x2=\"{high:.1}\" y1=\"{y}\" y2=\"{y}\"/>")
         });
         let floor = series.floor.map_or_else(String::new, |floor| {
-            let (x, top, bottom) = (axis.place(floor.ns_per_op), y - 7.0, y + 7.0);
+            // Lower than the middle: above there are figures.
+            let (x, top, bottom) = (axis.place(floor.ns_per_op), y - 4.0, y + 9.0);
             let told = format!("{}'s floor: {}", name(series), words::time(floor.ns_per_op));
             format!(
                 "<line class=\"floor\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"><title>{}</title></line>",
@@ -57,11 +63,11 @@ pub fn bars(case: &Case) -> String {
         let _ = write!(
             body,
             "<g class=\"{}\"><line x1=\"{from:.1}\" x2=\"{x:.1}\" y1=\"{y}\" y2=\"{y}\"/>{interval}{}</g>{floor}\
-             <text x=\"0\" y=\"{:.1}\">{}</text><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+             <text x=\"2\" y=\"{:.1}\">{}</text><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
             class(series),
             marker(series, x, y),
             y + 4.0,
-            escaped(&name(series)),
+            escaped(&short_name(case, place)),
             y - 8.0,
             words::time(series.ns_per_op),
         );
@@ -106,7 +112,8 @@ fn lines(
     points: impl Fn(&Series) -> Vec<(usize, f64)>,
 ) -> String {
     let values = case.series.iter().flat_map(&points).map(|(_, value)| value);
-    let Some(axis) = Axis::around(values, HEIGHT - BOTTOM, TOP) else { return String::new() };
+    let height = HEIGHT.max(TOP + BOTTOM + LINE * count(case.series.len()));
+    let Some(axis) = Axis::around(values, height - BOTTOM, TOP) else { return String::new() };
     let step = (WIDTH - LEFT - RIGHT) / count(names.len().max(2) - 1);
     let x = |place: usize| LEFT + step * count(place);
     let mut body = String::new();
@@ -128,38 +135,42 @@ fn lines(
             body,
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{name}</text>",
             x(place),
-            HEIGHT - 6.0
+            height - 6.0
         );
     }
     let mut ends = Vec::new();
-    for series in &case.series {
+    for (place, series) in case.series.iter().enumerate() {
         let points = points(series);
         let places = points.iter().map(|&(place, value)| (x(place), axis.place(value)));
         let path: Vec<String> = places.clone().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        let markers: String = places.clone().map(|(x, y)| marker(series, x, y)).collect();
-        ends.extend(places.clone().next_back().map(|(x, y)| (series, x, y)));
+        let markers: String = places.clone().step_by(every).map(|(x, y)| marker(series, x, y)).collect();
+        ends.extend(places.clone().next_back().map(|(_, y)| (short_name(case, place), y)));
         let (class, path) = (class(series), path.join(" "));
         let _ = write!(body, "<g class=\"{class}\"><polyline points=\"{path}\"/>{markers}</g>");
     }
-    body += &labels(ends);
-    figure(title, case, HEIGHT, &body, |series| {
+    body += &labels(ends, height - BOTTOM);
+    figure(title, case, height, &body, |series| {
         let points = points(series);
         let told = points.iter().map(|&(place, value)| format!("{} {}", names[place], words::time(value)));
         told.collect::<Vec<_>>().join(", ")
     })
 }
 
-/// The systems' names at the ends of their lines, moved apart where they would cover each other.
-fn labels(mut ends: Vec<(&Series, f64, f64)>) -> String {
-    const APART: f64 = 16.0;
-    ends.sort_by(|a, b| a.2.total_cmp(&b.2));
-    let mut lowest = HEIGHT - BOTTOM;
+/// Names at the right, as high as their lines end; moved apart where they would cover each other: up from `lowest`,
+/// then down from the top.
+fn labels(mut ends: Vec<(String, f64)>, mut lowest: f64) -> String {
+    ends.sort_by(|a, b| a.1.total_cmp(&b.1));
     for end in ends.iter_mut().rev() {
-        end.2 = end.2.min(lowest);
-        lowest = end.2 - APART;
+        end.1 = end.1.min(lowest);
+        lowest = end.1 - LINE;
     }
-    let label = |(series, x, y): &(&Series, f64, f64)| {
-        format!("<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 8.0, y + 4.0, escaped(&name(series)))
+    let mut highest = TOP;
+    for end in &mut ends {
+        end.1 = end.1.max(highest);
+        highest = end.1 + LINE;
+    }
+    let label = |(name, y): &(String, f64)| {
+        format!("<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", WIDTH - RIGHT + 8.0, y + 4.0, escaped(name))
     };
     ends.iter().map(label).collect::<Vec<_>>().concat()
 }
@@ -174,6 +185,28 @@ fn figure(title: &str, case: &Case, height: f64, body: &str, told: impl Fn(&Seri
         escaped(&case.label),
         escaped(&told)
     )
+}
+
+/// A series' name where there is no room for what tells it from others of its system: those are numbered.
+fn short_name(case: &Case, place: usize) -> String {
+    let series = &case.series[place];
+    let proper = proper_name(&series.system);
+    if series.distinction.is_empty() {
+        return proper.to_owned();
+    }
+    let before = case.series[..place].iter().filter(|other| other.system == series.system).count();
+    format!("{proper} {}", before + 1)
+}
+
+/// What the numbers stand for; nothing where there are none.
+pub fn legend(case: &Case) -> String {
+    let numbered = case.series.iter().enumerate().filter(|(_, series)| !series.distinction.is_empty());
+    let words =
+        numbered.map(|(place, series)| format!("{}: {}", short_name(case, place), series.distinction));
+    match words.collect::<Vec<_>>().join("; ") {
+        none if none.is_empty() => none,
+        words => format!("<p class=\"legend\">{}</p>\n", escaped(&words)),
+    }
 }
 
 fn class(series: &Series) -> String {

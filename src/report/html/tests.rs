@@ -25,7 +25,7 @@ fn assert_balanced(html: &str) {
 
 #[test]
 fn it_is_one_well_formed_file_without_script_or_network() {
-    let html = html(&samples::run());
+    let html = html(&samples::run_with_floor());
     assert_balanced(&html);
     assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>\n"));
     for foreign in ["<script", "http:", "https:", "src=", "@import", "url("] {
@@ -34,13 +34,23 @@ fn it_is_one_well_formed_file_without_script_or_network() {
     assert!(html.is_ascii());
 }
 
+/// Without its style, and of one case and the floor.
+#[test]
+fn a_run_as_html() {
+    let mut rows = samples::run_with_floor();
+    rows.retain(|row| row.benchmark != "basic_batch");
+    let expected = include_str!("../../../tests/snapshots/run.html");
+    assert_eq!(html(&rows).replace(STYLE, ""), expected);
+}
+
 #[test]
 fn the_tables_say_what_the_terminal_says() {
     let analysis = analyze(&samples::run(), false);
     let html = render(&analysis);
     let page = table::page(&analysis);
     assert!(!page.grids[0].groups.is_empty());
-    for field in page.grids[0].groups.iter().flat_map(|group| group.lines.iter().flatten()) {
+    let fields = page.grids[0].groups.iter().flat_map(|group| group.lines.iter().flatten());
+    for field in fields.filter(|field| !field.is_empty()) {
         assert!(html.contains(&format!(">{}</td>", escaped(field))), "{field}");
     }
     let charts = html.matches("<svg").count();
@@ -86,6 +96,40 @@ fn the_answer_is_the_data_s() {
     let told = answer::sentences(&analyze(&close, false)).join(" ");
     assert!(!told.contains("is the fastest") && !told.contains("largest"), "{told}");
     assert!(told.contains("1 of 12 samples failed and are in no figure"), "{told}");
+}
+
+#[test]
+fn neither_the_floor_nor_who_is_alone_wins() {
+    let mut rows = samples::run_with_floor();
+    rows.retain(|row| row.suite == "floor" || row.system == "redis");
+    let other = |row: &Measurement| Measurement { run_id: "run-2".into(), ..row.clone() };
+    rows.extend(rows.clone().iter().filter(|row| row.suite == "floor").map(other));
+    rows.extend(samples::rows("basic", "memory", &[1]));
+    let told = answer::sentences(&analyze(&rows, false)).join(" ");
+    assert!(told.starts_with("1 of "), "only how far to trust: {told}");
+    assert!(!told.contains("machine"), "{told}");
+}
+
+#[test]
+fn a_floor_is_marked_and_told() {
+    let html = html(&samples::run_with_floor());
+    assert_eq!(html.matches("<line class=\"floor\"").count(), 5, "a line of each system at each case");
+    assert!(html.contains("<title>Redis&#39;s floor: 42.0 us</title>"), "a mark has a title");
+    assert!(html.contains("(interval 115-140 us, floor 42.0 us)"), "and the text alternative has it");
+    assert!(html.contains("and | the floor of this machine</figcaption>"), "and the legend");
+    assert!(
+        html.contains("<td>disk_dsync</td>") && html.contains("Again: <code>./run.sh --suite floor</code>")
+    );
+    assert_eq!(html.matches("class=\"charts\"").count(), 2, "the floor has no charts");
+}
+
+#[test]
+fn lines_of_one_system_are_numbered_in_charts() {
+    let mut rows = samples::rows("basic", "redis", &[100, 110]);
+    rows.extend(rows.clone().into_iter().map(|row| Measurement { run_id: "run-2".into(), ..row }));
+    let html = html(&rows);
+    assert!(html.contains("<p class=\"legend\">Redis 1: run-1; Redis 2: run-2</p>"), "{html}");
+    assert!(html.contains(">Redis 1</text>") && html.contains(">redis (run-1)</td>"), "{html}");
 }
 
 #[test]
