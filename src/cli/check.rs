@@ -120,9 +120,8 @@ impl PlanArgs {
 
     /// Who asks for something gets that alone; a whole run has its floor with it.
     fn suites_default(&self) -> &'static [Suite] {
-        if self.system.is_empty() && self.benchmark.is_empty() {
-            &[Suite::Seed, Suite::Ledger, Suite::Floor]
-        } else if self.benchmark.iter().any(|benchmark| Suite::Floor.benchmarks().contains(benchmark)) {
+        let is_whole = self.system.is_empty() && self.benchmark.is_empty();
+        if is_whole || self.benchmark.iter().any(|benchmark| Suite::Floor.benchmarks().contains(benchmark)) {
             &[Suite::Seed, Suite::Ledger, Suite::Floor]
         } else {
             &[Suite::Seed, Suite::Ledger]
@@ -231,7 +230,11 @@ fn default_clients(case: &Case) -> Choice<u32> {
         Benchmark::RoundTrip => vec![1, CLIENTS_DEFAULT],
         _ => vec![1],
     };
-    Choice { default, is_open: case.benchmark.takes_clients(), takers: "parallel, basic_parallel and round_trip" }
+    Choice {
+        default,
+        is_open: case.benchmark.takes_clients(),
+        takers: "parallel, basic_parallel and round_trip",
+    }
 }
 
 fn default_in_flight(case: &Case) -> Choice<u32> {

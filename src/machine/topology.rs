@@ -71,8 +71,13 @@ fn list(text: &str) -> Option<BTreeSet<u32>> {
 mod tests {
     use super::*;
 
-    fn pin(server: &str, client: &str) -> Option<Pin> {
-        Some(Pin { server: server.into(), client: client.into() })
+    fn told(cpus: &str, threads: impl Fn(u32) -> Option<BTreeSet<u32>>) -> Option<[String; 2]> {
+        let Pin { server, client } = split_into(&list(cpus).expect("valid"), threads)?;
+        Some([server, client])
+    }
+
+    fn halves(server: &str, client: &str) -> [String; 2] {
+        [server, client].map(String::from)
     }
 
     #[test]
@@ -84,13 +89,13 @@ mod tests {
     #[test]
     fn cores_are_halved_and_their_threads_stay_together() {
         let alone = |cpu| Some([cpu].into());
-        assert_eq!(split_into(&list("0-3").expect("valid"), alone), pin("0,1", "2,3"));
-        assert_eq!(split_into(&list("4,7").expect("valid"), alone), pin("4", "7"));
-        assert_eq!(split_into(&list("0-2").expect("valid"), alone), pin("0", "1,2"));
-        assert_eq!(split_into(&list("3").expect("valid"), alone), None);
+        assert_eq!(told("0-3", alone), Some(halves("0,1", "2,3")));
+        assert_eq!(told("4,7", alone), Some(halves("4", "7")));
+        assert_eq!(told("0-2", alone), Some(halves("0", "1,2")));
+        assert_eq!(told("3", alone), None);
         let threads = |cpu: u32| Some([cpu % 4, cpu % 4 + 4].into());
-        assert_eq!(split_into(&list("0-7").expect("valid"), threads), pin("0,1,4,5", "2,3,6,7"));
-        assert_eq!(split_into(&list("0,4").expect("valid"), threads), None, "one core of two threads");
-        assert_eq!(split_into(&list("0-2").expect("valid"), |_| None), pin("0", "1,2"));
+        assert_eq!(told("0-7", threads), Some(halves("0,1,4,5", "2,3,6,7")));
+        assert_eq!(told("0,4", threads), None, "one core of two threads");
+        assert_eq!(told("0-2", |_| None), Some(halves("0", "1,2")));
     }
 }
