@@ -111,7 +111,7 @@ pub struct PlanArgs {
     /// Where every random choice starts, such as the order of the cases.
     #[arg(long, default_value_t = 42, allow_hyphen_values = true, value_parser = number::<u64>(0, SEED_MAX))]
     pub seed: u64,
-    /// Keep servers and clients on cores of their own [default: yes from 4 cores up].
+    /// Keep servers and clients on cores of their own [default: yes from 4 cores up, and in a calibration].
     #[arg(long, value_name = "YES|NO", num_args = 0..=1, default_missing_value = "yes", require_equals = false)]
     pub pin: Option<YesNo>,
     /// The longest wait for one reply.
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use crate::{
         machine,
-        plan::{Case, Generator},
+        plan::{Case, Generator, Settings},
         timer::Budget,
     };
 
@@ -226,6 +226,11 @@ mod tests {
             Command::Plan(args) => Ok(*args),
             other => panic!("{other:?} is no plan"),
         }
+    }
+
+    fn settings(flags: &str) -> Result<Settings> {
+        let cases = plan(flags)?.cases().unwrap_or_default(); // what is wrong with those is another test's
+        plan(flags)?.settings(&cases)
     }
 
     fn cases(flags: &str) -> Result<Vec<Case>> {
@@ -323,11 +328,12 @@ mod tests {
 
     #[test]
     fn cores_are_kept_apart_if_asked_for() {
-        let pin = |flags: &str| plan(flags).expect("valid").settings().map(|settings| settings.pin);
+        let pin = |flags: &str| settings(flags).map(|settings| settings.pin);
         assert_eq!(pin("--pin no").expect("valid"), None);
         assert_eq!(pin("--pin --quick").ok(), pin("--pin yes").ok());
         let here = machine::split();
         assert_eq!(pin("--pin yes").ok(), here.clone().map(Some));
+        assert_eq!(pin("--suite calibration").expect("valid"), here, "on few cores too");
         let by_default = here.filter(|_| machine::cores() >= 4);
         assert_eq!(pin("").expect("valid"), by_default);
     }
@@ -449,13 +455,13 @@ mod tests {
 
     #[test]
     fn limits_follow_what_is_named() {
-        let budget = |flags: &str| plan(flags).expect("valid").settings().expect("valid").load.budget;
+        let budget = |flags: &str| settings(flags).expect("valid").load.budget;
         assert_eq!(budget(""), Budget { time_ns: Some(1_000_000_000), ops: None });
         assert_eq!(budget("--ops 5"), Budget { time_ns: None, ops: Some(5) });
         assert_eq!(budget("--ops 5 --time 2ms"), Budget { time_ns: Some(2_000_000), ops: Some(5) });
-        let quick = plan("--quick --rounds 2").expect("valid").settings().expect("valid");
+        let quick = settings("--quick --rounds 2").expect("valid");
         assert_eq!((quick.rounds, quick.load.budget.time_ns), (2, Some(200_000_000)));
-        assert_eq!(plan("--warmup 0s").expect("valid").settings().expect("valid").load.warmup_ns, 0);
+        assert_eq!(settings("--warmup 0s").expect("valid").load.warmup_ns, 0);
     }
 
     #[test]
@@ -511,7 +517,7 @@ mod tests {
     #[test]
     fn defaults_are_the_published_ones() {
         let published = |flags: &str| {
-            let settings = plan(flags).expect("valid").settings().expect("valid");
+            let settings = super::tests::settings(flags).expect("valid");
             (settings.rounds, settings.load.warmup_ns, settings.seed, settings.timeout)
         };
         let timeout = Duration::from_secs(30);

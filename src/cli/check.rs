@@ -15,7 +15,8 @@ use super::{PlanArgs, YesNo};
 use crate::{
     error::bad_input,
     ledger::{Durability, System, Transport},
-    machine, measurement,
+    machine::{self, Pin},
+    measurement,
     plan::{Benchmark, Case, Generator, Settings, Suite},
     rng::Rng,
     runner::Load,
@@ -64,7 +65,7 @@ impl PlanArgs {
         measurement::check_appendable(&csv)?;
         let data = absolute(&self.data)?;
         check_data_folder(&data)?;
-        Ok(CheckedPlan { settings: self.settings()?, cases, csv, data })
+        Ok(CheckedPlan { settings: self.settings(&cases)?, cases, csv, data })
     }
 
     pub(super) fn cases(&self) -> Result<Vec<Case>> {
@@ -174,15 +175,24 @@ impl PlanArgs {
         Ok(())
     }
 
-    pub(super) fn settings(&self) -> Result<Settings> {
-        let pin = match self.pin {
-            Some(YesNo::No) => None,
-            None if machine::cores() < PIN_CORES_MIN => None,
-            None => machine::split(),
-            Some(YesNo::Yes) => Some(machine::split().ok_or_else(|| {
-                bad_input("--pin: a server and its clients need a whole core each, and there is one here")
-            })?),
-        };
+    /// Where a client and its server happen to run decides a round trip more than who sends it, so that a calibration
+    /// has both on cores of their own, however few there are.
+    fn pin(&self, cases: &[Case]) -> Result<Option<Pin>> {
+        match self.pin {
+            Some(YesNo::No) => Ok(None),
+            None if machine::cores() < PIN_CORES_MIN && !is_calibration(cases) => Ok(None),
+            None => Ok(machine::split()),
+            Some(YesNo::Yes) => match machine::split() {
+                None => Err(bad_input(
+                    "--pin: a server and its clients need a whole core each, and there is one here",
+                )),
+                pin => Ok(pin),
+            },
+        }
+    }
+
+    pub(super) fn settings(&self, cases: &[Case]) -> Result<Settings> {
+        let pin = self.pin(cases)?;
         let (rounds, warmup, time) = if self.quick {
             (1, Duration::from_millis(100), Duration::from_millis(200))
         } else {
@@ -286,10 +296,13 @@ fn with_generators(case: Case) -> Vec<Case> {
     all.iter().map(|&generator| Case { generator, ..case }).collect()
 }
 
+fn is_calibration(cases: &[Case]) -> bool {
+    cases.iter().all(|case| case.suite == Suite::Calibration)
+}
+
 /// A calibration is a run of its own kind.
 fn csv_default(cases: &[Case]) -> &'static Path {
-    let is_calibration = cases.iter().all(|case| case.suite == Suite::Calibration);
-    Path::new(if is_calibration { "results/calibration.csv" } else { "results/results.csv" })
+    Path::new(if is_calibration(cases) { "results/calibration.csv" } else { "results/results.csv" })
 }
 
 /// Each case that is open to a flag becomes one case for each of its values.

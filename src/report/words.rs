@@ -2,7 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{analysis::Series, case::proper_name, units};
+use super::{
+    analysis::{Series, Warning},
+    case::proper_name,
+    units,
+};
 use crate::stats::{Interval, Ratio, Verdict, rounds::Drift};
 
 /// Above this the spread of the rounds is worth a warning.
@@ -126,10 +130,27 @@ pub fn remarks(series: &Series, told: &BTreeSet<&str>) -> Vec<String> {
     if let Some(Drift { ratio, .. }) = series.drift {
         remarks.push(format!("drift: the second half of the rounds is {}", times(ratio)));
     }
+    let mut kinds: Vec<(String, Vec<&Warning>)> = Vec::new();
     for warning in series.warnings.iter().filter(|warning| !told.contains(warning.text.as_str())) {
-        remarks.push(format!("{}: {}", round_names(series, &warning.rounds), warning.text));
+        let kind = warning.text.replace(|c: char| c.is_ascii_digit(), "");
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, warnings)) => warnings.push(warning),
+            None => kinds.push((kind, vec![warning])),
+        }
     }
+    remarks.extend(kinds.iter().map(|(_, warnings)| warned(series, warnings)));
     remarks
+}
+
+/// `rounds 1, 4: what they warn of`; where they differ in their figures alone, the longest, then largest of them stands
+/// for all, after `up to`.
+fn warned(series: &Series, warnings: &[&Warning]) -> String {
+    let mut rounds: Vec<usize> = warnings.iter().flat_map(|warning| warning.rounds.clone()).collect();
+    rounds.sort_unstable();
+    let texts = warnings.iter().map(|warning| warning.text.as_str());
+    let most = texts.max_by_key(|text| (text.len(), *text)).unwrap_or_default();
+    let up_to = if warnings.len() > 1 { "up to: " } else { "" };
+    format!("{}: {up_to}{most}", round_names(series, &rounds))
 }
 
 /// `round 3`, `rounds 1, 4`; of several runs with the run.
@@ -152,6 +173,10 @@ pub fn stands(system: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        measurement::Measurement,
+        report::{analyze, samples},
+    };
 
     fn a_ratio(value: f64, ends: Option<(f64, f64)>, verdict: Verdict) -> Ratio {
         let interval = ends.map(|(low, high)| Interval { low, high });
@@ -211,6 +236,22 @@ mod tests {
         ] {
             assert_eq!(times(value), text);
         }
+    }
+
+    #[test]
+    fn warnings_of_one_kind_are_one_remark() {
+        let of = |round, warnings: &str| Measurement {
+            warnings: warnings.into(),
+            ..samples::row("basic", "redis", round, 1)
+        };
+        let rows = [of(1, "stolen: 9 of it, busy"), of(2, "stolen: 10 of it"), of(3, "busy"), of(4, "")];
+        let analysis = analyze(&rows, false);
+        let series = &analysis.cases[0].series[0];
+        assert_eq!(
+            remarks(series, &BTreeSet::new()),
+            ["rounds 1, 3: busy", "rounds 1, 2: up to: stolen: 10 of it"]
+        );
+        assert_eq!(remarks(series, &BTreeSet::from(["busy"])).len(), 1);
     }
 
     #[test]
