@@ -52,8 +52,12 @@ pub fn render(analysis: &Analysis) -> String {
     for grid in others {
         let _ = writeln!(html, "<h2>{}</h2>", escaped(&grid.title));
         for group in &grid.groups {
+            let _ = writeln!(html, "<h3>{}</h3>", escaped(&group.title));
             html += &lines(grid, group);
         }
+    }
+    if analysis.calibration.is_some() {
+        html += "<p>The load generators again: <code>./run.sh calibrate</code></p>\n";
     }
     html += &machine::sections(analysis);
     html += &notes(&page);

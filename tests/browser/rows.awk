@@ -16,6 +16,7 @@ NR == 2 {
     all("ledger", "batch", "memory", 1, 1000, 2, 0, 1000, 999999)
     all("seed", "basic", "shipped", 1, 1, 2, 700400, 185000, 700500)
     floors()
+    calibration()
   }
   # A case of one sample.
   round = 1
@@ -43,6 +44,13 @@ function floors() {
   set("benchmark", "loopback"); one("machine", 12000, 0)
   set("benchmark", "disk_dsync"); one("machine", 90000, 0)
   set("benchmark", "disk_fdatasync"); one("machine", 110000, 0)
+}
+
+function calibration() {
+  set("suite", "calibration"); set("benchmark", "round_trip")
+  one("redis", 40000, 0)
+  set("generator", "peer"); one("redis", 41000, 0)
+  set("generator", "own")
 }
 
 function one(whose, ns, commits, ops) {

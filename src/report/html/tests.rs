@@ -133,6 +133,21 @@ fn lines_of_one_system_are_numbered_in_charts() {
 }
 
 #[test]
+fn the_load_generators_are_told_by_case() {
+    let of = |generator: &str, ns_per_op| Measurement {
+        suite: "calibration".into(),
+        generator: generator.into(),
+        ..samples::row("round_trip", "redis", 1, ns_per_op)
+    };
+    let html = html(&[of("own", 40), of("peer", 41)]);
+    assert_balanced(&html);
+    assert!(
+        html.contains("<h3>round_trip</h3>") && html.contains("<code>./run.sh calibrate</code>"),
+        "{html}"
+    );
+}
+
+#[test]
 fn a_case_names_what_measures_it_again() {
     let mut rows = samples::rows("basic_batch", "redis", &[100]);
     rows[0].batch = 500;
