@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Finds or makes the tools and the servers, builds ledger-bench, and has it measure one sample at a time.
-# The binary knows nothing of processes and this file computes no number. `./run.sh help` tells how to use it.
+# The binary starts no server and this file computes no number. `./run.sh help` tells how to use it.
 #
 # Order of this file: processes, tools, servers (finding, running), the commands, the end.
 # shellcheck disable=SC2317 # functions are called by composed names too: start_$system
@@ -11,6 +11,7 @@ readonly LIBCLANG=18.1.1
 readonly SHELLCHECK=0.10.0.1
 readonly POSTGRES_OLDEST=14
 
+readonly servers=(tigerbeetle redis postgres)
 readonly -A package=([redis]=redis-server [postgres]=postgresql [browser]=chromium)   # Debian's names
 readonly -A address=([tigerbeetle]=TIGERBEETLE_ADDRESS [redis]=REDIS_URL [postgres]=DATABASE_URL)
 # The data is thrown away, so only PostgreSQL is asked: killed, it would leave shared memory behind.
@@ -535,7 +536,7 @@ random_password() { od -An -N16 -tx1 /dev/urandom | tr -d ' \n'; }
 set_up() {
   set_up_tools
   build
-  find_servers tigerbeetle redis postgres
+  find_servers "${servers[@]}"
   say "ready: ./run.sh"
 }
 
@@ -551,17 +552,23 @@ run() {
   done
   find_servers "${own[@]}"
   leave_out_without_peer
-  [[ " ${samples[*]} " != *" transport=unix "* ]] || check_sockets "$folder"
-  ((${#own[@]} == 0)) || prepare_servers "$folder" "${own[@]}"
-  [[ -z $(word server_cores "${samples[0]}") ]] ||
-    say "servers on cores $(word server_cores "${samples[0]}"), the client on $(word client_cores "${samples[0]}")"
+  if ((${#own[@]})); then
+    [[ " ${samples[*]} " != *" transport=unix "* ]] || check_sockets "$folder"
+    prepare_servers "$folder" "${own[@]}"
+  fi
+  for sample in "${samples[@]}"; do
+    [[ -n $(word server_cores "$sample") ]] || continue
+    say "servers on cores $(word server_cores "$sample"), the client on $(word client_cores "$sample")"
+    break
+  done
   since=$(date +%s)
   for sample in "${samples[@]}"; do
     measure "$sample"
   done
   [[ -e $csv ]] || die 1 "nothing was measured, so there are no rows"
   child "$bin" report --csv "$csv" --run "$run_id" || failed=1
-  html=${csv%/*}/report.html
+  html=${csv%.csv}.html # another CSV's page is another page
+  [[ ${csv##*/} != results.csv ]] || html=${csv%/*}/report.html
   say "the rows are in $csv"
   ! child "$bin" report --csv "$csv" --run "$run_id" --format html --output "$html" || say "charts are in $html"
   exit "$failed"
@@ -589,17 +596,18 @@ word() {
   [[ " $2 " =~ \ $1=([^ ]*)\  ]] && echo "${BASH_REMATCH[1]}"
 }
 
-# Systems whose own tool is not here are named, and left out of what is held against it.
+# Systems whose own tool is not here are named, and left out of the calibration.
 leave_out_without_peer() {
   local system sample kept=()
   local -A tool=()
   [[ " ${samples[*]} " == *" generator=peer "* ]] || return 0
   for system in "${systems[@]}"; do
+    [[ " ${servers[*]} " == *" $system "* ]] || continue
     tool[$system]=$("peer_of_$system")
-    [[ -n ${tool[$system]} ]] || say "$system's own load generator is not installed: left out"
+    [[ -n ${tool[$system]} ]] || say "$system's own load generator is not installed: it is left out of the calibration"
   done
   for sample in "${samples[@]}"; do
-    [[ -z ${tool[$(word system "$sample")]} ]] || kept+=("$sample")
+    [[ $(word suite "$sample") == calibration && -z ${tool[$(word system "$sample")]} ]] || kept+=("$sample")
   done
   ((${#kept[@]})) || die 1 "no other load generator is on this machine"
   samples=("${kept[@]}")
@@ -612,6 +620,7 @@ peer_of_tigerbeetle() { echo "${TIGERBEETLE:-}"; }
 
 # pin SERVER_CORES CLIENT_CORES: lists as taskset takes them; nothing where they are blank.
 pin() {
+  on_server_cores=() on_client_cores=()
   [[ -n $1 ]] || return 0
   on_server_cores=(taskset --cpu-list "$1")
   on_client_cores=(taskset --cpu-list "$2")
@@ -621,10 +630,10 @@ pin() {
 measure() {
   local system status=0 ours=()
   system=$(word system "$1")
+  pin "$(word server_cores "$1")" "$(word client_cores "$1")"
   if [[ -z ${foreign[$system]:-} ]]; then
     ours=(--data "$data" --fresh)
     cache_mib=$(word cache_mib "$1")
-    pin "$(word server_cores "$1")" "$(word client_cores "$1")"
     start "$system" "$(word durability "$1")" "$(word transport "$1")" || { failed=1 && return; }
   fi
   child "${on_client_cores[@]}" "$bin" run --csv "$csv" --since "$since" "${ours[@]}" -- "$1" || status=$?
@@ -655,11 +664,12 @@ run_tests() {
   check cargo test --release --locked
   build
   test_page
-  find_servers tigerbeetle redis postgres
-  prepare_servers "$root/target/servers-test" tigerbeetle redis postgres
-  for system in tigerbeetle redis postgres; do start "$system" || exit; done
+  find_servers "${servers[@]}"
+  prepare_servers "$root/target/servers-test" "${servers[@]}"
+  for system in "${servers[@]}"; do start "$system" || exit; done
+  PGBENCH=$(peer_of_postgres) && export PGBENCH
   check cargo test --release --locked --features servers --test servers --test ledgers --test drivers
-  for system in tigerbeetle redis postgres; do stop "$system"; done
+  for system in "${servers[@]}"; do stop "$system"; done
   unset "${address[@]}"
   exec 9>&- # tests/run_sh.sh runs run.sh in this checkout, which then is not ours
   locked=

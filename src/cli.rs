@@ -75,7 +75,7 @@ pub struct PlanArgs {
     /// Where a write of the ledger suite must have arrived before its reply [default: fsync].
     #[arg(long, value_delimiter = ',')]
     pub durability: Vec<Durability>,
-    /// Clients of parallel [default: 64] and basic_parallel [default: as many as cores].
+    /// Clients of parallel [default: 64], basic_parallel [default: as many as cores] and round_trip [default: 1,64].
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(CLIENTS_MAX)))]
     pub clients: Vec<u32>,
     /// Requests that each client of parallel and batch has in flight [default: 1]; PostgreSQL takes no more.
@@ -309,6 +309,8 @@ mod tests {
         assert_eq!(count(Benchmark::Transfer, System::Postgres), 2);
         assert_eq!(count(Benchmark::Batch, System::Tigerbeetle), 1);
         assert_eq!(ours.len(), 11);
+        let two = cases("--benchmark round_trip --system redis --clients 2,8").expect("valid");
+        assert_eq!(two.iter().filter(|case| [2, 8].contains(&case.clients)).count(), 2 * 2 * 2);
         let batch = of(&ours, Suite::Calibration, Benchmark::Batch)[0];
         assert_eq!((batch.batch, batch.accounts, batch.clients), (8_189, 10_000, 1));
         assert!(cases("").expect("valid").iter().all(|case| case.generator == Generator::Own));
@@ -334,8 +336,6 @@ mod tests {
         let here = machine::split();
         assert_eq!(pin("--pin yes").ok(), here.clone().map(Some));
         assert_eq!(pin("--suite calibration").expect("valid"), here, "on few cores too");
-        let by_default = here.filter(|_| machine::cores() >= 4);
-        assert_eq!(pin("").expect("valid"), by_default);
     }
 
     #[test]
@@ -362,6 +362,7 @@ mod tests {
         assert_eq!(suites("--benchmark basic"), [Suite::Seed]);
         assert_eq!(suites("--benchmark two_phase"), [Suite::Seed, Suite::Ledger]);
         assert_eq!(suites("--suite ledger --benchmark two_phase"), [Suite::Ledger]);
+        assert_eq!(suites("--benchmark round_trip"), [Suite::Calibration]);
     }
 
     #[test]

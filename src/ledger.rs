@@ -9,10 +9,10 @@ use anyhow::{Context, Result};
 use crate::{error::bad_input, meter::Meter};
 use model::{NewAccount, Refusal, Stored, Transfer};
 
-pub use machine::{ECHO_BYTES, Echo};
+pub use echo::{ECHO_BYTES, Echo};
 
+mod echo;
 pub mod ids;
-mod machine;
 mod memory;
 pub mod model;
 mod postgres;
@@ -92,6 +92,12 @@ impl System {
                 "{self}: {variable} is not set: name your server by it, or let ./run.sh start one"
             ))),
         }
+    }
+
+    /// Whether its address has a password that its own load generator takes in its command line alone.
+    #[must_use]
+    pub fn is_secret_shown_by_its_tool(self) -> bool {
+        self == Self::Redis && self.address().is_ok_and(|address| redis::has_password(&address))
     }
 
     /// The transports that its client has.
@@ -215,8 +221,8 @@ pub struct Description {
     pub settings: String,
     /// Copies of the data, the primary among them.
     pub replicas: Option<u64>,
-    /// A commit is on disk before its reply.
-    pub waits_for_disk: bool,
+    /// Whether a commit is on disk before its reply; `None` where the server does not say.
+    pub waits_for_disk: Option<bool>,
 }
 
 /// One system's server, reached and ready to be given clients.
@@ -250,7 +256,7 @@ pub fn connect(system: System, timeout: Duration) -> Result<Box<dyn Server>> {
         System::Redis => redis::connect(&address, timeout),
         System::Postgres => postgres::connect(&address, timeout),
         System::Memory => Ok(Box::<memory::Memory>::default()),
-        System::Machine => machine::connect(&address, timeout),
+        System::Machine => echo::connect(&address, timeout),
     };
     connected.with_context(|| system.place())
 }

@@ -14,7 +14,7 @@ mod governor;
 mod topology;
 mod virtualization;
 
-pub use topology::{Pin, split};
+pub use topology::{Pin, is_kept_on, split};
 
 /// The machine as a row shows it: no serial numbers, no names but the label that the user gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -15,8 +15,8 @@ use crate::machine::Machine;
 mod columns;
 mod dialect;
 mod file;
-mod foreign;
 mod lookalike;
+mod predecessor;
 mod read;
 mod sheet;
 

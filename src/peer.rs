@@ -158,11 +158,12 @@ impl Client {
 
     /// `time_ns`: how long it should take.
     fn run_once(&mut self, ops: u64, time_ns: u64) -> Result<Figures> {
-        let mut command = self.tool.command(&self.case, ops)?;
+        let mut command = ending_with_us(&self.tool.command(&self.case, ops)?);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().context("starting it")?;
+        let mut child = command.spawn().context("starting it by setpriv(1)")?;
         let input = self.tool.input(&self.case);
-        child.stdin.take().context("it has an input")?.write_all(input.as_bytes()).context("its input")?;
+        // A tool that has ended before it read tells why, below.
+        let _ = child.stdin.take().context("it has an input")?.write_all(input.as_bytes());
         let limit = self.timeout + 10 * Duration::from_nanos(time_ns);
         let output = wait(child, limit, &self.meter)?;
         let told = String::from_utf8_lossy(&output.stdout);
@@ -186,6 +187,14 @@ impl Client {
 /// As the tool is told to do an op.
 fn requests_per_op(benchmark: Benchmark) -> u64 {
     if benchmark == Benchmark::Transfer { pgbench::TRANSFER_REQUESTS } else { 1 }
+}
+
+/// The same command, which the kernel kills when the thread that waits for it is gone, however that went.
+fn ending_with_us(command: &Command) -> Command {
+    let mut ending = Command::new("setpriv");
+    ending.args(["--pdeathsig", "KILL", "--"]).arg(command.get_program()).args(command.get_args());
+    ending.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    ending
 }
 
 /// Until it has ended, moving meanwhile on the watchdog's board; killed when `limit` is over. Its output is some

@@ -76,12 +76,6 @@ impl Suite {
         }
     }
 
-    /// Whether its requests go to a server.
-    #[must_use]
-    pub fn is_networked(self) -> bool {
-        self != Self::Floor
-    }
-
     /// Its benchmarks.
     #[must_use]
     pub fn benchmarks(self) -> &'static [Benchmark] {
@@ -146,14 +140,19 @@ impl Benchmark {
     #[must_use]
     pub fn transfers_per_op(self, batch: u32) -> u32 {
         match self {
-            _ if self.takes_batch() => batch,
+            Self::BasicBatch | Self::Batch => batch,
             Self::Clock
             | Self::Harness
             | Self::Loopback
             | Self::DiskDsync
             | Self::DiskFdatasync
             | Self::RoundTrip => 0,
-            _ => 1,
+            Self::Basic
+            | Self::TwoPhase
+            | Self::BasicParallel
+            | Self::Single
+            | Self::Parallel
+            | Self::Transfer => 1,
         }
     }
 
@@ -170,7 +169,15 @@ impl Benchmark {
         match self {
             Self::TwoPhase => 2,
             Self::Clock | Self::Harness | Self::Loopback | Self::RoundTrip => 0,
-            _ => 1,
+            Self::Basic
+            | Self::BasicBatch
+            | Self::BasicParallel
+            | Self::Single
+            | Self::Batch
+            | Self::Parallel
+            | Self::DiskDsync
+            | Self::DiskFdatasync
+            | Self::Transfer => 1,
         }
     }
 
@@ -261,6 +268,16 @@ impl Case {
             skew_pct: 0,
             transport: Transport::Tcp,
             generator: Generator::Own,
+        }
+    }
+
+    /// Whether its requests leave the process.
+    #[must_use]
+    pub fn is_networked(&self) -> bool {
+        match self.system {
+            System::Tigerbeetle | System::Redis | System::Postgres => true,
+            System::Machine => self.benchmark == Benchmark::Loopback,
+            System::Memory => false,
         }
     }
 
@@ -439,6 +456,11 @@ impl FromStr for SampleSpec {
         let SampleSpec { case, settings, number, total, round } = &spec;
         let budget = settings.load.budget;
         ensure!(case.suite.benchmarks().contains(&case.benchmark), "a benchmark of another suite");
+        ensure!(case.benchmark.systems(case.suite).contains(&case.system), "a system of another suite");
+        ensure!(
+            case.generator == Generator::Own || case.suite == Suite::Calibration,
+            "a peer of no calibration"
+        );
         let counts = [case.clients, case.in_flight, case.batch, *number, *round];
         let positive = counts.iter().all(|&count| count > 0) && case.accounts > 1;
         ensure!(positive && number <= total && *round <= settings.rounds, "a number out of its range");
@@ -518,7 +540,6 @@ mod tests {
             accounts: 5,
             skew_pct: 109,
             transport: Transport::Unix,
-            generator: Generator::Peer,
             ..Case::plainest(Suite::Seed, benchmark, system)
         };
         let benchmarks = Suite::Seed.benchmarks().iter();
@@ -561,6 +582,8 @@ mod tests {
         samples[1].settings.host = "lab-7".into();
         samples[2].settings.pin = Pin::of("0,1", "2,3");
         samples[3].settings.load_before_pct = None;
+        let calibration = Case::plainest(Suite::Calibration, Benchmark::RoundTrip, System::Redis);
+        samples[4].case = Case { generator: Generator::Peer, ..calibration };
         for sample in samples {
             let line = sample.to_string();
             assert_eq!(line.parse::<SampleSpec>().expect(&line), sample);
@@ -582,6 +605,10 @@ mod tests {
         assert_eq!(broken("batch=3", "batch"), "\"batch\" is not name=value");
         assert_eq!(broken("suite=seed", "suite=sead"), "suite=: invalid variant: sead");
         assert_eq!(broken("suite=seed", "suite=ledger"), "a benchmark of another suite");
+        assert_eq!(broken("generator=own", "generator=peer"), "a peer of no calibration");
+        let benchmark = line.split(' ').find(|word| word.starts_with("benchmark=")).expect("it has one");
+        let floor = broken(&format!("suite=seed {benchmark}"), "suite=floor benchmark=clock");
+        assert_eq!(floor, "a system of another suite");
         assert_eq!(broken("clients=2", "clients=0"), "a number out of its range");
         assert_eq!(broken("time_ns=7", "time_ns="), "neither time_ns nor ops is set");
         assert_eq!(broken("ops=", "ops=0"), "a limit of 0");
@@ -619,7 +646,7 @@ mod tests {
     fn a_case_names_what_tells_it_apart() {
         let case = cases()[0];
         assert_eq!(
-            case.to_string(),
+            Case { generator: Generator::Peer, ..case }.to_string(),
             "seed basic, 2 clients, 4 in flight, 3 a batch, 5 accounts, skew 1.09, unix socket, by its own tool"
         );
         let plainest = Case::plainest(Suite::Seed, Benchmark::Basic, System::Redis);

@@ -53,7 +53,10 @@ fn steal(row: &Measurement) -> Option<String> {
 /// A ledger in memory and a floor are the client.
 fn client(row: &Measurement) -> Option<String> {
     let (permille, cores) = (row.client_cpu_permille?, row.cores?);
-    let threads = u64::from(row.clients).min(row.client_cores.unwrap_or(cores));
+    // Of the other load generators pgbench alone is told to use several threads.
+    let is_single = row.generator == "peer" && row.system != "postgres";
+    let clients = if is_single { 1 } else { u64::from(row.clients) };
+    let threads = clients.min(row.client_cores.unwrap_or(cores));
     let is_busy = permille * cores > CLIENT_SHARE_PERMILLE_MAX * threads;
     let is_server_s = !["memory", "machine"].contains(&row.system.as_str());
     (is_busy && is_server_s)
@@ -172,6 +175,16 @@ mod tests {
         assert!(busy("redis", 1, 226) && !busy("redis", 2, 226) && busy("redis", 2, 451));
         assert!(busy("redis", 64, 901) && !busy("redis", 64, 900));
         assert!(!busy("memory", 1, 1_000) && !busy("machine", 1, 1_000), "they are the client");
+        let peer = |system: &str| {
+            let row = Measurement {
+                clients: 64,
+                generator: "peer".into(),
+                client_cpu_permille: Some(226),
+                ..row(system)
+            };
+            !of(&row).is_empty()
+        };
+        assert!(peer("redis") && !peer("postgres"), "one thread of four cores is full");
         let pinned = |permille| {
             let row = Measurement {
                 clients: 64,

@@ -7,7 +7,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly WIDTHS='390 1280'   # CSS pixels
 browser=$1 bin=$(realpath "$2")
-scratch=$(mktemp -d)
+mkdir -p target
+scratch=$(mktemp -d -p "$PWD/target") # where scratch folders are memory, no plan takes one for its data
 trap 'rm -rf "$scratch"' EXIT
 failed=0
 

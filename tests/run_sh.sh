@@ -10,6 +10,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 unset TIGERBEETLE TIGERBEETLE_ADDRESS REDIS_URL DATABASE_URL
 flock --nonblock target/ledger-bench.lock true || { echo "in use by $(<target/ledger-bench.lock)"; exit 1; }
 
+# Where scratch folders are memory, the data cannot be there.
+[[ $(stat -f -c %T "${TMPDIR:-/tmp}") != tmpfs ]] || export TMPDIR=$PWD/target
 scratch=$(mktemp -d)   # all that belongs to a run of run.sh, so that its processes are known by it
 beside=$(mktemp -d)    # servers that are none of its business
 chmod 755 "$scratch"
@@ -140,6 +142,17 @@ ours_is_held_against_the_systems_own_tools() {
     grep -q 'its own/op' "$scratch/stdout" && ! told 'failed' && nothing_left
 }
 a_run_of_calibration() { ./run.sh calibrate "$@" --csv "$csv" --data "$data" >"$scratch/stdout" 2>"$scratch/stderr"; }
+
+only_private_servers_are_kept_apart() {
+  (($(nproc) > 1)) || return 0
+  a_run --quick --suite seed --benchmark basic --ops 50 --system redis,memory --pin &&
+    [[ $(cores_of redis) == "$(nproc),1,"* && $(cores_of memory) == "$(nproc),," ]] && nothing_left
+}
+# cores_of SYSTEM: the columns cores, server_cores and client_cores of its row.
+cores_of() {
+  awk -F, -v system="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "cores") back = NF - i }
+    $8 == system { print $(NF - back) "," $(NF - back + 1) "," $(NF - back + 2) }' <(sed 's/"[^"]*"/text/g' "$csv")
+}
 
 cores_are_kept_apart() {
   (($(nproc) > 1)) || return 0
@@ -272,6 +285,7 @@ check "TigerBeetle's cache is set" the_cache_is_set
 check 'the floor is measured with the rest' the_floor_is_measured_with_the_rest
 check 'calibration against the systems own tools' ours_is_held_against_the_systems_own_tools
 check 'cores are kept apart' cores_are_kept_apart
+check 'cores of what is not ours are not' only_private_servers_are_kept_apart
 check 'sockets in a path that is too long' refused_socket
 if ((EUID == 0)); then
   check 'PostgreSQL in a folder that its user cannot enter' in_a_folder_closed_to_others

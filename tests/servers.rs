@@ -71,6 +71,52 @@ fn the_ledger_suite_has_one_request_an_op_and_each_row_its_tier() {
     }
 }
 
+/// A program in place of pgbench.
+fn tool(bench: &Bench, text: &str) -> std::path::PathBuf {
+    let path = bench.csv().with_file_name("pgbench");
+    let version = "case \"$*\" in *--version*) echo 'pgbench (PostgreSQL) 15.1'; exit;; esac";
+    std::fs::write(&path, format!("#!/bin/sh\n{version}\n{text}\n")).expect("written");
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("set");
+    path
+}
+
+#[test]
+fn what_another_load_generator_says_is_held_against_the_accounts() {
+    let _turn = OUR_DATA.lock();
+    let flags = "--suite calibration --benchmark transfer --rounds 1 --ops 30";
+    let found = |text: &str| {
+        let bench = Bench::new();
+        let line =
+            bench.plan(flags).into_iter().find(|line| line.contains("generator=peer")).expect("planned");
+        let tool = tool(&bench, text);
+        let output = bench.sample(&line, &[]).env("PGBENCH", tool).output().expect("it runs");
+        let row = bench.rows().remove(0);
+        assert_eq!(
+            (output.status.success(), row.client_version.as_str()),
+            (row.is_verified(), "pgbench 15.1")
+        );
+        row
+    };
+    let told = "echo 'number of transactions actually processed: 30/30'
+        echo 'tps = 10.000000 (without initial connection time)'";
+    let lie = found(told);
+    assert!(
+        !lie.is_verified() && lie.warnings.contains("600 were moved, the accounts have [0, 0]"),
+        "{lie:?}"
+    );
+    assert_eq!((lie.ops, lie.elapsed_ns), (Some(30), Some(3_000_000_000)), "what it claims is kept");
+    let failed = found("echo why >&2; exit 3");
+    assert!(
+        !failed.is_verified() && failed.warnings.contains("it failed (exit status: 3): why"),
+        "{failed:?}"
+    );
+    let mute = found("exit 0");
+    assert!(mute.warnings.contains("what it told is not understood"), "{mute:?}");
+    let path = std::env::var("PGBENCH").unwrap_or_else(|_| "pgbench".into());
+    let honest = found(&format!("exec {path} \"$@\""));
+    assert!(honest.is_verified() && honest.requests == Some(4 * 30), "{honest:?}");
+}
+
 #[test]
 fn a_server_of_another_tier_is_not_measured() {
     let bench = Bench::new();

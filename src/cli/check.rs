@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 
 use super::{PlanArgs, YesNo};
 use crate::{
@@ -119,13 +120,21 @@ impl PlanArgs {
         Ok(cases)
     }
 
-    /// Who asks for something gets that alone; a whole run has its floor with it.
+    /// Who asks for something gets that alone; a whole run has its floor with it. A benchmark brings its suites, the
+    /// calibration only where no other has it.
     fn suites_default(&self) -> &'static [Suite] {
-        let is_whole = self.system.is_empty() && self.benchmark.is_empty();
-        if is_whole || self.benchmark.iter().any(|benchmark| Suite::Floor.benchmarks().contains(benchmark)) {
-            &[Suite::Seed, Suite::Ledger, Suite::Floor]
-        } else {
-            &[Suite::Seed, Suite::Ledger]
+        const COMPARED: &[Suite] = &[Suite::Seed, Suite::Ledger];
+        const WITH_FLOOR: &[Suite] = &[Suite::Seed, Suite::Ledger, Suite::Floor];
+        let has_all = |suites: &[Suite]| {
+            let has = |benchmark| suites.iter().any(|suite| suite.benchmarks().contains(benchmark));
+            self.benchmark.iter().all(has)
+        };
+        match (self.benchmark.is_empty(), self.system.is_empty()) {
+            (true, true) => WITH_FLOOR,
+            (true, false) => COMPARED,
+            _ if has_all(COMPARED) => COMPARED,
+            _ if has_all(WITH_FLOOR) => WITH_FLOOR,
+            _ => Suite::value_variants(),
         }
     }
 
@@ -146,6 +155,12 @@ impl PlanArgs {
                 "--transport {}: {system}'s client has tcp alone: leave it out by --system",
                 case.transport
             )));
+        }
+        if suite == Suite::Calibration && !system.is_private() && system.is_secret_shown_by_its_tool() {
+            return Err(bad_input(
+                "redis-benchmark shows the password of your server in the list of processes: \
+                 leave redis out by --system, or name a server without one",
+            ));
         }
         if system == System::Postgres && in_flight > 1 {
             return Err(bad_input(format!(
@@ -175,24 +190,8 @@ impl PlanArgs {
         Ok(())
     }
 
-    /// Where a client and its server happen to run decides a round trip more than who sends it, so that a calibration
-    /// has both on cores of their own, however few there are.
-    fn pin(&self, cases: &[Case]) -> Result<Option<Pin>> {
-        match self.pin {
-            Some(YesNo::No) => Ok(None),
-            None if machine::cores() < PIN_CORES_MIN && !is_calibration(cases) => Ok(None),
-            None => Ok(machine::split()),
-            Some(YesNo::Yes) => match machine::split() {
-                None => Err(bad_input(
-                    "--pin: a server and its clients need a whole core each, and there is one here",
-                )),
-                pin => Ok(pin),
-            },
-        }
-    }
-
     pub(super) fn settings(&self, cases: &[Case]) -> Result<Settings> {
-        let pin = self.pin(cases)?;
+        let pin = pin(self.pin, machine::cores(), is_calibration(cases), machine::split())?;
         let (rounds, warmup, time) = if self.quick {
             (1, Duration::from_millis(100), Duration::from_millis(200))
         } else {
@@ -294,6 +293,19 @@ fn with_generators(case: Case) -> Vec<Case> {
     let all: &[Generator] =
         if case.suite == Suite::Calibration { &[Generator::Own, Generator::Peer] } else { &[Generator::Own] };
     all.iter().map(|&generator| Case { generator, ..case }).collect()
+}
+
+/// Where a client and its server happen to run decides a round trip more than who sends it, so that a calibration has
+/// both on cores of their own, however few there are. `split`: what could be done.
+fn pin(wish: Option<YesNo>, cores: u32, is_calibration: bool, split: Option<Pin>) -> Result<Option<Pin>> {
+    match wish {
+        Some(YesNo::No) => Ok(None),
+        None if cores < PIN_CORES_MIN && !is_calibration => Ok(None),
+        Some(YesNo::Yes) if split.is_none() => {
+            Err(bad_input("--pin: a server and its clients need a whole core each, and there is one here"))
+        }
+        _ => Ok(split),
+    }
 }
 
 fn is_calibration(cases: &[Case]) -> bool {
@@ -401,6 +413,24 @@ mod tests {
         let error = check_data_folder(Path::new("/dev/shm/not-there")).expect_err("memory");
         assert!(error.to_string().contains("lies on a tmpfs"), "{error}");
         assert!(check_data_folder(Path::new("/proc/version")).is_err());
+    }
+
+    #[test]
+    fn cores_are_kept_apart_where_there_are_enough() {
+        let split = || Pin::of("0", "1");
+        for (wish, cores, is_calibration, split, expected) in [
+            (None, 3, false, split(), None),
+            (None, 4, false, split(), split()),
+            (None, 4, false, None, None),
+            (None, 2, true, split(), split()),
+            (None, 1, true, None, None),
+            (Some(YesNo::Yes), 2, false, split(), split()),
+            (Some(YesNo::No), 64, true, split(), None),
+        ] {
+            let found = pin(wish, cores, is_calibration, split).expect("possible");
+            assert_eq!(found, expected, "{wish:?} {cores} {is_calibration}");
+        }
+        assert!(pin(Some(YesNo::Yes), 1, false, None).is_err());
     }
 
     #[test]

@@ -15,8 +15,13 @@ pub fn echo(args: &EchoArgs) -> Result<Outcome> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port))
         .with_context(|| format!("listening at 127.0.0.1:{}", args.port))?;
     for stream in listener.incoming() {
-        let stream = stream.context("accepting a connection")?;
-        thread::spawn(move || serve(stream).unwrap_or_else(|error| say(&format!("echo: {error}"))));
+        match stream {
+            Ok(stream) => {
+                thread::spawn(move || serve(stream).unwrap_or_else(|error| say(&format!("echo: {error}"))));
+            }
+            // Who has gone before being let in is no reason to leave the others.
+            Err(error) => say(&format!("echo: {error}")),
+        }
     }
     Ok(Outcome::Good)
 }

@@ -124,6 +124,7 @@ struct Connected {
 fn connect(spec: &SampleSpec, fresh: bool, data: Option<&Path>, board: &Board) -> Result<Connected> {
     let case = spec.case;
     check_transport(&case)?;
+    check_cores(spec.settings.pin.as_ref())?;
     let mut server = ledger::connect(case.system, spec.settings.timeout)?;
     board.step();
     server.check_durability(case.durability)?;
@@ -146,6 +147,17 @@ fn check_transport(case: &Case) -> Result<()> {
         return Ok(());
     }
     Err(bad_input(format!("--transport {}: the server's address is of {found}", case.transport)))
+}
+
+/// Nor that this process was kept on cores of its own when it was not.
+fn check_cores(pin: Option<&Pin>) -> Result<()> {
+    match pin {
+        Some(pin) if !machine::is_kept_on(&pin.client) => Err(bad_input(format!(
+            "this process is not kept on cores {}: start it by taskset --cpu-list, as ./run.sh does",
+            pin.client
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Puts there what the first op needs.
@@ -211,7 +223,7 @@ fn identity(spec: &SampleSpec, data: Option<&PathBuf>) -> Measurement {
 /// The columns that the server brings.
 fn describe(row: &mut Measurement, case: &Case, connected: &Connected) {
     let Connected { connect_us, description, was_empty, .. } = connected;
-    row.transport = if case.suite.is_networked() { case.transport.name().into() } else { String::new() };
+    row.transport = if case.is_networked() { case.transport.name().into() } else { String::new() };
     row.connect_us = Some(*connect_us);
     row.server_version = plain_text(&description.server_version);
     row.client_version =
@@ -224,7 +236,7 @@ fn describe(row: &mut Measurement, case: &Case, connected: &Connected) {
 }
 
 /// The columns that the sample brings. What no op was measured for stays blank.
-fn fill(row: &mut Measurement, case: &Case, sample: Sample, waits_for_disk: bool) {
+fn fill(row: &mut Measurement, case: &Case, sample: Sample, waits_for_disk: Option<bool>) {
     let ops = sample.ops;
     let per_op = u64::from(case.benchmark.transfers_per_op(case.batch));
     let transfers = Some(ops * per_op).filter(|_| per_op > 0);
@@ -233,7 +245,8 @@ fn fill(row: &mut Measurement, case: &Case, sample: Sample, waits_for_disk: bool
     row.ops = Some(ops);
     row.requests = Some(sample.requests);
     row.transfers = transfers;
-    row.commits = Some(if waits_for_disk { ops * u64::from(case.benchmark.commits_per_op()) } else { 0 });
+    let commits = ops * u64::from(case.benchmark.commits_per_op());
+    row.commits = waits_for_disk.map(|waits| if waits { commits } else { 0 });
     row.errors = sample.failed_clients;
     row.elapsed_ns = Some(sample.elapsed_ns).filter(|_| ops > 0);
     row.ns_per_op = stats::quotient(sample.elapsed_ns, ops);
@@ -318,7 +331,7 @@ mod tests {
     #[test]
     fn each_figure_goes_into_its_column() {
         let mut row = Measurement::default();
-        fill(&mut row, &spec().case, sample((1..=1_000).map(|n| n * n).collect()), true);
+        fill(&mut row, &spec().case, sample((1..=1_000).map(|n| n * n).collect()), Some(true));
         let summary = stats::summarize((1..=1_000).map(|n| n * n).collect());
         let expected = Measurement {
             warmup_ops: Some(5),
@@ -347,7 +360,7 @@ mod tests {
     fn no_op_has_no_figure_and_an_early_end_is_told() {
         let mut row = Measurement::default();
         let nothing = Sample { ended_early: true, failed_clients: 2, ..sample(Vec::new()) };
-        fill(&mut row, &spec().case, nothing, true);
+        fill(&mut row, &spec().case, nothing, None);
         assert_eq!((row.ops, row.elapsed_ns, row.ns_per_op, row.latency_ns_max), (Some(0), None, None, None));
         assert_eq!((row.errors, row.warnings.as_str()), (2, "ended early: no room for more latencies"));
     }

@@ -51,6 +51,7 @@ impl Server for Memory {
     fn describe(&mut self) -> Result<Description> {
         Ok(Description {
             server_version: format!("ledger-bench {}", env!("CARGO_PKG_VERSION")),
+            waits_for_disk: Some(false),
             ..Description::default()
         })
     }

@@ -213,7 +213,7 @@ impl Server for Postgres {
             client_version: machine::crate_version("postgres"),
             settings: settings.unwrap_or_default(),
             replicas: u64::try_from(standbys).ok().map(|count| count + 1),
-            waits_for_disk: self.waits_for_disk()?,
+            waits_for_disk: Some(self.waits_for_disk()?),
         })
     }
 

@@ -54,6 +54,11 @@ pub fn public_address(url: &str) -> Option<String> {
     url.into_connection_info().ok().map(|info| info.addr().to_string())
 }
 
+/// Whether a URL has one.
+pub fn has_password(url: &str) -> bool {
+    url.into_connection_info().is_ok_and(|info| info.redis_settings().password().is_some())
+}
+
 /// TCP where the URL names no socket.
 pub fn transport(url: &str) -> Transport {
     match url.into_connection_info().as_ref().map(redis::ConnectionInfo::addr) {
@@ -86,11 +91,10 @@ impl Redis {
         Ok(held)
     }
 
-    /// Not where the server does not let us ask.
-    fn waits_for_disk(&mut self) -> bool {
-        let held = self.durability_settings().unwrap_or_default();
-        let is = |name: &str, value: &str| held.get(name).is_some_and(|held| held == value);
-        is("appendonly", "yes") && is("appendfsync", "always")
+    /// Unknown where the server does not let us ask.
+    fn waits_for_disk(&mut self) -> Option<bool> {
+        let held = self.durability_settings().ok()?;
+        Some(held.get("appendonly")? == "yes" && held.get("appendfsync")? == "always")
     }
 
     /// Blank where the server does not let us ask.
@@ -216,6 +220,12 @@ mod tests {
         assert_eq!(public_address("redis://me:p%2Fss@db").as_deref(), Some("db:6379"));
         assert_eq!(public_address("http://me:secret@db"), None);
         assert_eq!(public_address("redis+unix:///run/r.sock?pass=secret").as_deref(), Some("/run/r.sock"));
+    }
+
+    #[test]
+    fn a_url_has_a_password_or_not() {
+        assert!(has_password("redis://:secret@db") && has_password("redis+unix:///r.sock?pass=secret"));
+        assert!(!has_password("redis://db") && !has_password("http://:secret@db"));
     }
 
     #[test]

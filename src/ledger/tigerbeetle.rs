@@ -150,7 +150,7 @@ impl Server for Tigerbeetle {
             client_version: client_version(),
             settings: settings(env::var("TIGERBEETLE_CACHE_GRID").ok()),
             replicas: Some(self.address.split(',').count() as u64),
-            waits_for_disk: true,
+            waits_for_disk: Some(true),
         })
     }
 

@@ -28,13 +28,23 @@ impl Pin {
     }
 }
 
+/// Whether this process may run on these cores, as taskset(1) takes them, and on no other.
+#[must_use]
+pub fn is_kept_on(cores: &str) -> bool {
+    allowed().zip(list(cores)).is_some_and(|(allowed, cores)| allowed == cores)
+}
+
+/// What this process may run on.
+fn allowed() -> Option<BTreeSet<u32>> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    list(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim())
+}
+
 /// All that this process may run on, halved: whole cores with all their threads on either side, the first ones the
 /// server's. `None` where there is but one, or the kernel does not tell.
 #[must_use]
 pub fn split() -> Option<Pin> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    split_into(&list(allowed.trim())?, |cpu| {
+    split_into(&allowed()?, |cpu| {
         list(&line(format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")))
     })
 }
@@ -84,6 +94,14 @@ mod tests {
     fn lists_are_read_as_the_kernel_writes_them() {
         assert_eq!(list("0-2,5"), Some([0, 1, 2, 5].into()));
         assert_eq!([list(""), list("0-"), list("a")], [None, None, None]);
+    }
+
+    #[test]
+    fn a_process_knows_where_it_is_kept() {
+        let here = allowed().expect("the kernel tells");
+        let here: Vec<String> = here.iter().map(u32::to_string).collect();
+        assert!(is_kept_on(&here.join(",")));
+        assert!(!is_kept_on(&format!("{},4095", here.join(","))) && !is_kept_on(""));
     }
 
     #[test]

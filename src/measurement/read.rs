@@ -9,7 +9,7 @@ use super::{
     Measurement, SCHEMA, UTC_END_S,
     columns::{Column, columns},
     dialect::{self, Header},
-    foreign as predecessor,
+    predecessor,
     sheet::why_no_number,
     utc_text,
 };

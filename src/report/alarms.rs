@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::case::CaseKey;
+use super::case::{CaseKey, is_baseline};
 use crate::{machine::Machine, measurement::Measurement, plan::Generator};
 
 /// A sentence for each thing that is not the same in all rows, failed ones included. Blank is
@@ -21,6 +21,8 @@ struct Seen<'a> {
     machine: BTreeMap<&'static str, BTreeSet<String>>,
     versions: BTreeMap<(&'a str, &'static str), BTreeSet<&'a str>>,
     settings: BTreeMap<(CaseKey, &'a str), BTreeSet<&'a str>>,
+    /// How cores were shared out, of systems that have a server.
+    pins: BTreeSet<String>,
     /// Mostly the same as the next row's.
     last: Option<Machine>,
 }
@@ -42,6 +44,14 @@ impl<'a> Seen<'a> {
         ];
         for (of, version) in versions.into_iter().filter(|(_, version)| !version.is_empty()) {
             self.versions.entry(of).or_default().insert(version);
+        }
+        if !is_baseline(&row.system) && row.cores.is_some() {
+            self.pins.insert(match (row.server_cores, row.client_cores) {
+                (Some(server), Some(client)) => {
+                    format!("{server} for the server and {client} for the client")
+                }
+                _ => "shared".into(),
+            });
         }
         if !row.server_settings.is_empty() {
             self.settings.entry((CaseKey::of(row), system)).or_default().insert(&row.server_settings);
@@ -66,8 +76,10 @@ impl<'a> Seen<'a> {
             let case = case.label(true);
             Some(format!("DIFFERENT SETTINGS of {system} are compared, {case}: {}", differing(values)?))
         };
+        let pins = differing(&self.pins).map(|pins| format!("DIFFERENT USES OF CORES are compared: {pins}"));
+        let machine = machine.into_iter().chain(pins);
         let versions = self.versions.iter().filter_map(version);
-        machine.into_iter().chain(versions).chain(self.settings.iter().filter_map(setting)).collect()
+        machine.chain(versions).chain(self.settings.iter().filter_map(setting)).collect()
     }
 }
 
@@ -81,6 +93,16 @@ fn differing<T: AsRef<str>>(values: &BTreeSet<T>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::report::samples::row;
+
+    #[test]
+    fn cores_that_were_kept_apart_are_told_from_shared_ones() {
+        let pinned = |row| Measurement { server_cores: Some(1), client_cores: Some(1), ..row };
+        let rows =
+            [row("basic", "redis", 1, 1), pinned(row("basic", "redis", 2, 1)), row("basic", "memory", 1, 1)];
+        let expected = "DIFFERENT USES OF CORES are compared: 1 for the server and 1 for the client | shared";
+        assert_eq!(alarms(&rows), [expected]);
+        assert_eq!(alarms(&rows[1..]), [] as [&str; 0], "a ledger in memory has no server");
+    }
 
     #[test]
     fn what_is_alike_or_unknown_raises_no_alarm() {

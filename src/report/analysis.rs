@@ -34,6 +34,13 @@ pub struct Analysis {
     pub against_seed: Option<AgainstSeed>,
 }
 
+impl Analysis {
+    /// The cases, and those of a calibration.
+    pub fn all_cases(&self) -> impl Iterator<Item = &Case> {
+        self.cases.iter().chain(self.calibration.iter().flat_map(|calibration| &calibration.cases))
+    }
+}
+
 /// One call of `run.sh`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {

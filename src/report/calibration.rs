@@ -43,8 +43,11 @@ pub struct Line {
 
 /// Takes the calibration out of all cases; `None` where there was none.
 pub(super) fn split(cases: Vec<Case>) -> (Vec<Case>, Option<Calibration>) {
-    let (calibration, cases): (Vec<_>, Vec<_>) =
+    let (mut calibration, cases): (Vec<Case>, Vec<Case>) =
         cases.into_iter().partition(|case| case.key.suite == Suite::Calibration.name());
+    for series in calibration.iter_mut().flat_map(|case| &mut case.series) {
+        (series.is_fastest, series.to_fastest, series.tigerbeetle_to_this) = (false, None, None);
+    }
     let lines = calibration.iter().flat_map(lines).collect();
     (cases, (!calibration.is_empty()).then_some(Calibration { cases: calibration, lines }))
 }
@@ -141,6 +144,8 @@ mod tests {
         let analysis = analyze(&run(), false);
         assert!(analysis.cases.is_empty(), "they are no rivals");
         let calibration = analysis.calibration.expect("there was one");
+        let series = || calibration.cases.iter().flat_map(|case| &case.series);
+        assert!(series().all(|series| !series.is_fastest && series.to_fastest.is_none()));
         let told: Vec<_> = calibration
             .lines
             .iter()

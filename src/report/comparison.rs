@@ -120,7 +120,7 @@ impl LineKey {
 type Lines<'a> = BTreeMap<LineKey, (&'a Series, Option<u64>)>;
 
 fn lines(analysis: &Analysis) -> Lines<'_> {
-    let all = analysis.cases.iter().flat_map(|case| case.series.iter().map(move |series| (case, series)));
+    let all = analysis.all_cases().flat_map(|case| case.series.iter().map(move |series| (case, series)));
     let keyed = all.map(|(case, series): (&Case, &Series)| {
         let key = LineKey {
             case: case.key.clone(),
@@ -169,12 +169,12 @@ fn line(
 }
 
 impl Comparison {
-    /// Lines that became slower by more than `share` (0.1: 10 %), and not by chance.
+    /// Lines that became slower by more than `share` (0.1: 10 %), and not by chance. A floor is no work of anybody's.
     #[must_use]
     pub fn slowdowns(&self, share: f64) -> Vec<&Line> {
         let is_slowdown =
             |line: &&Line| line.ratio.verdict == Verdict::Difference && line.ratio.value > 1.0 + share;
-        self.lines.iter().filter(is_slowdown).collect()
+        self.lines.iter().filter(|line| !line.key.is_floor()).filter(is_slowdown).collect()
     }
 }
 
@@ -200,6 +200,15 @@ mod tests {
         assert_eq!((slower.lines[0].old.ns_per_op, slower.lines[0].new.ns_per_op), (102.5, 122.5));
         assert_eq!([0.0, 0.19, 0.2, 0.5].map(|share| slower.slowdowns(share).len()), [1, 1, 0, 0]);
         assert_eq!(of(&SLOW, &FAST).slowdowns(0.0), [] as [&Line; 0], "faster is no slowdown");
+        let floor = |rows: Vec<Measurement>| {
+            rows.into_iter().map(|row| Measurement { suite: "floor".into(), ..row }).collect::<Vec<_>>()
+        };
+        let noisier = compare(
+            &run("a", floor(rows("disk_dsync", "machine", &FAST))),
+            &run("b", floor(rows("disk_dsync", "machine", &SLOW))),
+            false,
+        );
+        assert_eq!((noisier.lines.len(), noisier.slowdowns(0.0).len()), (1, 0));
         assert_eq!(of(&FAST, &FAST).slowdowns(0.0), [] as [&Line; 0]);
         assert_eq!(of(&FAST[..1], &SLOW[..1]).slowdowns(0.0), [] as [&Line; 0], "one round proves nothing");
         assert_eq!(

@@ -90,9 +90,8 @@ mod tests {
     }
 
     fn row(system: &str, ns_per_op: u64, [ops, requests, commits]: [u64; 3]) -> Measurement {
-        let counts = (Some(ops), Some(requests), Some(commits));
-        let (ops, requests, commits) = counts;
-        Measurement { ops, requests, commits, ..samples::row("basic", system, 1, ns_per_op) }
+        let row = samples::row("basic", system, 1, ns_per_op);
+        Measurement { ops: Some(ops), requests: Some(requests), commits: Some(commits), ..row }
     }
 
     /// Loopback 10 ns, writes of 100 and of 200.

@@ -9,14 +9,14 @@ use super::{
     analysis::{Analysis, Case, Round, Series},
     case::CaseKey,
 };
-use crate::machine::Machine;
+use crate::{machine::Machine, plan::Generator};
 
 /// All verified samples; failed ones have no line.
 #[must_use]
 pub fn render(analysis: &Analysis) -> String {
     let mut text = String::from("pkg: ledger-bench\nUnit transfers/s better=higher\n");
     let mut shown: Option<usize> = None;
-    for case in &analysis.cases {
+    for case in analysis.all_cases() {
         for series in &case.series {
             let machine = &analysis.machines[series.machine];
             if shown.replace(series.machine) != Some(series.machine) {
@@ -81,6 +81,9 @@ fn name(case: &Case, series: &Series, machine: &Machine) -> String {
     }
     if !transport.is_empty() {
         let _ = write!(name, "/transport={}", word(transport));
+    }
+    if series.generator == Generator::Peer.name() {
+        name += "/generator=peer";
     }
     if !series.distinction.is_empty() {
         let _ = write!(name, "/of={}", word(&series.distinction));

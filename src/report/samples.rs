@@ -1,11 +1,11 @@
 //! Rows for tests.
 
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, SCHEMA};
 
 /// A verified row of the seed suite.
 pub fn row(benchmark: &str, system: &str, round: u32, ns_per_op: u64) -> Measurement {
     Measurement {
-        schema: 1,
+        schema: SCHEMA,
         run_id: "run-1".into(),
         started_utc: "2026-11-30 20:15:30".into(),
         suite: "seed".into(),

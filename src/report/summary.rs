@@ -42,7 +42,7 @@ pub struct Column {
 
 /// A line for each case and system, or for each of its settings, runs and machines that are kept apart.
 pub fn lines(analysis: &Analysis) -> impl Iterator<Item = Line<'_>> {
-    let series = analysis.cases.iter().flat_map(|case| case.series.iter().map(move |series| (case, series)));
+    let series = analysis.all_cases().flat_map(|case| case.series.iter().map(move |series| (case, series)));
     series.map(|(case, series)| Line { case, series, machine: &analysis.machines[series.machine] })
 }
 

@@ -15,7 +15,8 @@ pub struct Bench {
 
 impl Bench {
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a scratch folder") }
+        // On the disk of the build: a plan refuses to keep its data in memory, as scratch folders are on some machines.
+        Self { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a scratch folder") }
     }
 
     pub fn csv(&self) -> PathBuf {

@@ -71,7 +71,7 @@ impl Server for Machine {
     fn describe(&mut self) -> Result<Description> {
         Ok(Description {
             server_version: format!("ledger-bench {}", env!("CARGO_PKG_VERSION")),
-            waits_for_disk: true,
+            waits_for_disk: Some(true),
             ..Description::default()
         })
     }
