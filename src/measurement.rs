@@ -208,6 +208,17 @@ mod tests {
     }
 
     #[test]
+    fn the_readme_explains_every_column() {
+        let readme = include_str!("../README.md");
+        let table = readme.split("| columns | meaning |").nth(1).expect("a table of columns");
+        let table = table.split("\n\n").next().expect("it ends");
+        for name in header().expect("serializes").split(',') {
+            let name = if name.starts_with("latency_ns_") { "latency_ns_min" } else { name };
+            assert!(table.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+
+    #[test]
     fn text_is_harmless_to_spreadsheets() {
         assert_eq!(plain_text("=a+2"), "a+2");
         assert_eq!(plain_text("-@x\ty;z\u{e9}\r\n"), "x y,z?");
