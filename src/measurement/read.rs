@@ -1,6 +1,6 @@
 //! Rows read back: as they were written, or as a spreadsheet saved them, if what they say cannot be mistaken.
 
-use std::{fs, os::unix::fs::FileTypeExt, path::Path};
+use std::{borrow::Cow, fs, os::unix::fs::FileTypeExt, path::Path};
 
 use anyhow::Result;
 use csv::StringRecord;
@@ -32,8 +32,9 @@ pub fn read(path: &Path) -> Result<Vec<Measurement>> {
 
 fn rows(bytes: &[u8]) -> Result<Vec<Measurement>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| why_no_text(bytes, error.valid_up_to()))?;
-    // The csv crate counts a line too few where lines end in CRLF.
-    let text = text.replace("\r\n", "\n");
+    // The csv crate counts a line too few where lines end in CRLF. The others are not copied: there may be many.
+    let text =
+        if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
     let is_known = |names: &StringRecord| dialect::is_ours(names) || predecessor::is_foreign(names);
     let Some(header) = dialect::header(&text, is_known) else { return Err(why_foreign(bytes)) };
     let is_blank = |record: &StringRecord| record.iter().all(str::is_empty);

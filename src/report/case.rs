@@ -95,7 +95,7 @@ impl CaseKey {
 
     fn order(&self) -> impl Ord {
         let numbers = [self.clients, self.in_flight, self.batch, self.accounts, self.skew_pct];
-        let places = (place::<Suite>(&self.suite), place::<Benchmark>(&self.benchmark));
+        let places = (place(&self.suite, Suite::name), place(&self.benchmark, Benchmark::name));
         (places.0, self.suite.clone(), places.1, self.benchmark.clone(), self.durability_place(), numbers)
     }
 
@@ -121,10 +121,9 @@ impl PartialOrd for CaseKey {
 }
 
 /// A known name's place in the plan; unknown ones come last.
-fn place<T: ValueEnum>(name: &str) -> usize {
-    let names = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
-    let mut names = names.map(|value| value.get_name() == name);
-    names.position(|is_it| is_it).unwrap_or(T::value_variants().len())
+fn place<T: ValueEnum + Copy>(name: &str, name_of: fn(T) -> &'static str) -> usize {
+    let known = T::value_variants();
+    known.iter().position(|&variant| name_of(variant) == name).unwrap_or(known.len())
 }
 
 /// A system's place within a case: the predecessor's order, then others, the harness's own

@@ -39,7 +39,12 @@ pub fn select(files: Vec<(String, Vec<Measurement>)>, choice: Choice) -> Result<
             Choice::Run(wanted) => rows.retain(|row| row.run_id == wanted),
             Choice::Pool => {}
         }
-        chosen.append(&mut rows);
+        // Of one file, which may be long, nothing is moved.
+        if chosen.is_empty() {
+            chosen = rows;
+        } else {
+            chosen.append(&mut rows);
+        }
     }
     if let (Choice::Run(wanted), true) = (choice, chosen.is_empty()) {
         return Err(bad_input(format!("{}: no rows of {wanted}", names.join(", "))));
