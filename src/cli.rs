@@ -75,7 +75,7 @@ pub struct PlanArgs {
     /// Where a write of the ledger suite must have arrived before its reply [default: fsync].
     #[arg(long, value_delimiter = ',')]
     pub durability: Vec<Durability>,
-    /// Clients of parallel [default: 64], basic_parallel [default: as many as cores] and round_trip [default: 1,64].
+    /// Clients of parallel [default: 64], basic_parallel [default: as many as cores] and `round_trip` [default: 1,64].
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(CLIENTS_MAX)))]
     pub clients: Vec<u32>,
     /// Requests that each client of parallel and batch has in flight [default: 1]; PostgreSQL takes no more.

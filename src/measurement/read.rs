@@ -1,6 +1,12 @@
 //! Rows read back: as they were written, or as a spreadsheet saved them, if what they say cannot be mistaken.
 
-use std::{borrow::Cow, fs, os::unix::fs::FileTypeExt, path::Path};
+use std::{
+    borrow::Cow,
+    fs::{self, File},
+    io::{BufRead, BufReader, Read},
+    os::unix::fs::FileTypeExt,
+    path::Path,
+};
 
 use anyhow::Result;
 use csv::StringRecord;
@@ -9,12 +15,14 @@ use super::{
     Measurement, SCHEMA, UTC_END_S,
     columns::{Column, columns},
     dialect::{self, Header},
-    predecessor,
+    header, predecessor,
     sheet::why_no_number,
     utc_text,
 };
 use crate::error::bad_input;
 
+/// Far more than a header of ours has.
+const HEADER_BYTES_MAX: u64 = 1 << 16;
 /// What to do about a field that is not as it was measured.
 const HINT: &str = "take the file as it was measured, or save its columns as plain text";
 
@@ -27,7 +35,35 @@ pub fn read(path: &Path) -> Result<Vec<Measurement>> {
     if fs::metadata(path).is_ok_and(|kind| kind.file_type().is_char_device() || kind.is_dir()) {
         return Err(bad("is no file".into()));
     }
+    if let Some(rows) = untouched(path) {
+        return Ok(rows);
+    }
     rows(&fs::read(path).map_err(|error| bad(error.to_string()))?).map_err(bad)
+}
+
+/// The rows of a file that is as it was written, without holding its text, which is a third of what they take. `None`
+/// for any other, which is then looked at as a whole: that says what is odd, and where.
+fn untouched(path: &Path) -> Option<Vec<Measurement>> {
+    let mut text = BufReader::new(File::open(path).ok()?);
+    let mut first = String::new();
+    text.by_ref().take(HEADER_BYTES_MAX).read_line(&mut first).ok()?;
+    let ours = header().ok()?;
+    if first.strip_suffix('\n') != Some(&ours) {
+        return None;
+    }
+    let names = StringRecord::from(ours.split(',').collect::<Vec<_>>());
+    let columns = columns();
+    let mut records = csv::ReaderBuilder::new().has_headers(false).from_reader(text);
+    let mut record = StringRecord::new();
+    let mut rows = Vec::new();
+    while records.read_record(&mut record).ok()? {
+        if record.len() != names.len() {
+            return None;
+        }
+        check_schema(&names, &record).ok()?;
+        rows.push(row(&columns, &names, &record).ok()?);
+    }
+    (!rows.is_empty()).then_some(rows)
 }
 
 fn rows(bytes: &[u8]) -> Result<Vec<Measurement>, String> {
