@@ -150,8 +150,8 @@ only_private_servers_are_kept_apart() {
 }
 # cores_of SYSTEM: the columns cores, server_cores and client_cores of its row.
 cores_of() {
-  awk -F, -v system="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "cores") back = NF - i }
-    $8 == system { print $(NF - back) "," $(NF - back + 1) "," $(NF - back + 2) }' <(sed 's/"[^"]*"/text/g' "$csv")
+  awk -F, -v wanted="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "cores") back = NF - i }
+    $8 == wanted { print $(NF - back) "," $(NF - back + 1) "," $(NF - back + 2) }' <(sed 's/"[^"]*"/text/g' "$csv")
 }
 
 cores_are_kept_apart() {

@@ -152,6 +152,8 @@ fn a_line_that_is_no_row_is_named() {
     let split = two.replace("828047", "828,047");
     let why = format!("line 3 has {} fields for {count} columns, as if one of them was split", count + 1);
     assert!(refusal(file(&[header, one, &split])).starts_with(&why), "though its last field is blank");
+    let why = why.replacen('3', "2", 1);
+    assert!(refusal(file(&[header, &split])).starts_with(&why), "in the only row too");
     assert!(refusal(file(&[header, one, header, two])).starts_with("line 3 is a header again"));
     let other = SCHEMA + 1;
     let newer = format!("{other}{},more", two.trim_start_matches(|c: char| c.is_ascii_digit()));
