@@ -86,11 +86,14 @@ fn a_workbook_goes_to_a_file_and_nowhere_else() {
         let words = [&["report", "results.csv", "--format"], words].concat();
         bench.command(&words).output().expect("it runs")
     };
+    let twin = bench.csv().with_file_name("twin.xlsx");
+    fs::hard_link(bench.csv(), &twin).expect("linked");
     // The kernel's terminal maker is a terminal itself.
     for (words, why) in [
         (&["xlsx"][..], "--output <FILE>"),
         (&["xlsx", "--output", "/dev/ptmx"], "/dev/ptmx is left as it is: it is a terminal"),
         (&["xlsx", "--output", "results.csv"], "results.csv is left as it is: the rows are read from it"),
+        (&["xlsx", "--output", "twin.xlsx"], "twin.xlsx is left as it is: the rows are read from it"),
         (&["csv", "--output", "./results.csv"], "results.csv is left as it is: the rows are read from it"),
     ] {
         let before = fs::read(bench.csv()).expect("there");

@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::IsTerminal,
-    os::unix::fs::FileTypeExt,
+    os::unix::fs::{FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
 };
 
@@ -53,8 +53,9 @@ fn check_output(path: &Path, args: &ReportArgs) -> Result<()> {
     let refuse = |why: &str| {
         Err(bad_input(format!("{} is left as it is: {why}: name another file by --output", path.display())))
     };
-    let real = |path: &Path| path.canonicalize().ok();
-    if real(path).is_some_and(|output| args.paths().iter().any(|csv| real(csv).as_ref() == Some(&output))) {
+    // A file has many names: links of either kind lead to the same one.
+    let file = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    if file(path).is_some_and(|output| args.paths().iter().any(|csv| file(csv) == Some(output))) {
         return refuse("the rows are read from it");
     }
     // `run.sh` writes the HTML without being asked for it, so only over one of ours.
