@@ -20,14 +20,12 @@ pub struct Floor {
     pub times: f64,
 }
 
-/// What the floor suite measured, by machine and, unless runs are pooled, by run: medians over the rounds.
-#[derive(Debug, Default)]
-struct Parts<'a>(BTreeMap<(usize, Option<&'a str>, &'a str), Vec<f64>>);
-
 /// Puts into every series of `cases` its floor, where that was measured in the same run on the same machine.
 pub(super) fn set(cases: &mut [Case], pool: bool) {
     let floors = floors(cases, pool);
-    for case in cases.iter_mut().filter(|case| !case.key.is_floor()) {
+    // The loopback is TCP's: of a socket it would be no floor.
+    let has_floor = |case: &&mut Case| !case.key.is_floor() && case.key.transport.is_empty();
+    for case in cases.iter_mut().filter(has_floor) {
         for series in &mut case.series {
             series.floor = floors.of(series, pool);
         }
@@ -40,20 +38,20 @@ fn run_id(series: &Series, pool: bool) -> Option<&str> {
 }
 
 fn floors(cases: &[Case], pool: bool) -> Floors {
-    let mut parts = Parts::default();
+    let mut parts: BTreeMap<_, Vec<f64>> = BTreeMap::new();
     for case in cases.iter().filter(|case| case.key.is_floor()) {
         for series in &case.series {
             let key = (series.machine, run_id(series, pool), case.key.benchmark.as_str());
-            parts.0.entry(key).or_default().extend(series.rounds.iter().map(|round| round.ns_per_op));
+            parts.entry(key).or_default().extend(series.rounds.iter().map(|round| round.ns_per_op));
         }
     }
-    let medians = parts.0.into_iter().filter_map(|((machine, run_id, benchmark), times)| {
+    let medians = parts.into_iter().filter_map(|((machine, run_id, benchmark), times)| {
         Some(((machine, run_id.map(str::to_owned), benchmark.to_owned()), median(&times)?))
     });
     Floors(medians.collect())
 }
 
-/// The parts as figures, in ns.
+/// What the floor suite measured, by machine and, unless runs are pooled, by run: medians over the rounds, in ns.
 struct Floors(BTreeMap<(usize, Option<String>, String), f64>);
 
 impl Floors {
@@ -133,6 +131,9 @@ mod tests {
         assert_eq!(without("loopback"), [false; 3]);
         assert_eq!(without("disk_dsync"), [false, true, true]);
         assert_eq!(without("disk_fdatasync"), [true, true, false]);
+        let mut rows = run();
+        rows.iter_mut().filter(|row| row.suite == "seed").for_each(|row| row.transport = "unix".into());
+        assert_eq!(found(&analyze(&rows, false), "redis"), None, "the loopback is of TCP");
         let mut rows = run();
         for row in &mut rows {
             row.commits = None;
