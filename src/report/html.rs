@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use super::{
     analysis::{Analysis, Case, Series},
-    case::{CaseKey, proper_name},
+    case::proper_name,
     page::{Column, Grid, Group, Notes, Page},
     table, words,
 };
@@ -123,35 +123,29 @@ fn servers(case: &Case) -> String {
 
 /// What measures this case again.
 fn command(case: &Case) -> String {
-    let CaseKey {
-        suite,
-        benchmark,
-        durability,
-        clients,
-        in_flight,
-        batch,
-        accounts,
-        skew_pct,
-        transport,
-        ..
-    } = &case.key;
-    if case.key.is_floor() {
+    let key = &case.key;
+    let suite = &key.suite;
+    if key.is_floor() {
         return format!("./run.sh --suite {suite}");
     }
     let mut systems: Vec<_> = case.series.iter().map(|series| series.system.as_str()).collect();
     systems.dedup();
     let mut command =
-        format!("./run.sh --suite {suite} --benchmark {benchmark} --system {}", systems.join(","));
-    let takes = Benchmark::from_str(benchmark, false).ok();
+        format!("./run.sh --suite {suite} --benchmark {} --system {}", key.benchmark, systems.join(","));
+    let takes = Benchmark::from_str(&key.benchmark, false).ok();
     let is_ledger = suite == "ledger";
     let flags = [
-        (is_ledger, "durability", durability.clone()),
-        (takes.is_some_and(Benchmark::takes_clients) && *clients > 0, "clients", clients.to_string()),
-        (takes.is_some_and(Benchmark::takes_in_flight) && *in_flight > 1, "in-flight", in_flight.to_string()),
-        (takes.is_some_and(Benchmark::takes_batch), "batch", batch.to_string()),
-        (is_ledger, "accounts", accounts.to_string()),
-        (!transport.is_empty(), "transport", transport.clone()),
-        (*skew_pct > 0, "skew", format!("{}.{:02}", skew_pct / 100, skew_pct % 100)),
+        (is_ledger, "durability", key.durability.clone()),
+        (takes.is_some_and(Benchmark::takes_clients) && key.clients > 0, "clients", key.clients.to_string()),
+        (
+            takes.is_some_and(Benchmark::takes_in_flight) && key.in_flight > 1,
+            "in-flight",
+            key.in_flight.to_string(),
+        ),
+        (takes.is_some_and(Benchmark::takes_batch), "batch", key.batch.to_string()),
+        (is_ledger, "accounts", key.accounts.to_string()),
+        (!key.transport.is_empty(), "transport", key.transport.clone()),
+        (key.skew_pct > 0, "skew", format!("{}.{:02}", key.skew_pct / 100, key.skew_pct % 100)),
     ];
     for (_, flag, value) in flags.iter().filter(|(is_asked, ..)| *is_asked) {
         let _ = write!(command, " --{flag} {value}");
