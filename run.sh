@@ -16,7 +16,7 @@ readonly -A package=([redis]=redis-server [postgres]=postgresql [browser]=chromi
 readonly -A address=([tigerbeetle]=TIGERBEETLE_ADDRESS [redis]=REDIS_URL [postgres]=DATABASE_URL)
 # The data is thrown away, so only PostgreSQL is asked: killed, it would leave shared memory behind.
 readonly -A stop_signals=(
-  [tigerbeetle]=KILL [redis]=KILL [postgres]='INT QUIT KILL' [machine]='TERM KILL' [child]='TERM KILL'
+  [tigerbeetle]=KILL [redis]=KILL [postgres]='INT QUIT KILL' [machine]='TERM KILL' [relay]='TERM KILL' [child]='TERM KILL'
 )
 
 declare -A foreign=([memory]=yes) # systems without a server of ours: the user's is neither started nor reset
@@ -31,15 +31,18 @@ usage() {
   cat <<'TEXT'
 ./run.sh [CASES] [MEASURE]     measure, append to results/results.csv, print the table
 ./run.sh calibrate [MEASURE]   our client against pgbench, redis-benchmark and tigerbeetle benchmark
+./run.sh sweep [CASES] [MEASURE] [--budget 20m | --resume]   the map: which system is the fastest at which batch,
+                               concurrency, contention, network delay and durability
 ./run.sh setup                 fetch or build the tools, the servers and the binary, no more
 ./run.sh test                  every check there is
-CASES:    --suite seed,ledger,floor,calibration  --system tigerbeetle,redis,postgres,memory
+CASES:    --suite seed,ledger,floor,calibration,sweep  --system tigerbeetle,redis,postgres,memory
           --benchmark basic,two_phase,basic_batch,basic_parallel (seed), single,two_phase,batch,parallel (ledger),
-                      clock,harness,loopback,disk_dsync,disk_fdatasync (floor), round_trip,transfer,batch (calibration)
+                      clock,harness,loopback,disk_dsync,disk_fdatasync (floor), round_trip,transfer,batch (calibration), transfers (sweep)
           --durability fsync,os-cache,memory,shipped  --clients N,...  --in-flight N,...  --batch N,...
           --accounts N,...  --skew 0.99,...  --transport tcp,unix
+          --rtt 0,250us,1ms  --rate PER_S,...  --arrivals poisson|even  --style one-call,interactive  --preload N,...
 MEASURE:  --rounds N  --warmup 500ms  --time 1s  --ops N  --quick  --seed N  --timeout 30s  --host NAME
-          --pin yes|no  --csv FILE  --data DIR  (what each means: target/release/ledger-bench plan --help)
+          --interval 1s  --pin yes|no  --csv FILE  --data DIR  (what each means: target/release/ledger-bench plan --help)
 Private servers are started and ended, unless the environment names yours:
   TIGERBEETLE_ADDRESS=127.0.0.1:3000  REDIS_URL=redis://...  DATABASE_URL=postgresql://...
 TIGERBEETLE=/path/to/tigerbeetle names a server binary to use in place of the one built from source.
@@ -47,13 +50,14 @@ TEXT
 }
 
 main() {
-  [[ $# -le 1 || ${1:-} == -* || $1 == calibrate ]] || die 2 "'$1' takes no further words: ./run.sh help"
+  [[ $# -le 1 || ${1:-} == -* || $1 == calibrate || $1 == sweep ]] || die 2 "'$1' takes no further words: ./run.sh help"
   case ${1:-} in
-    calibrate) begin; run --suite calibration "${@:2}" ;;
+    calibrate) begin; run plan --suite calibration "${@:2}" ;;
+    sweep) begin; run sweep "${@:2}" ;;
     -h | --help | help) usage ;;
     setup) begin; set_up ;;
     test) begin; run_tests ;;
-    '' | -*) begin; run "$@" ;;
+    '' | -*) begin; run plan "$@" ;;
     *) die 2 "unknown command '$1': ./run.sh help tells which there are" ;;
   esac
   exit # here, as bash would read on in a file that somebody may meanwhile have edited
@@ -411,7 +415,7 @@ is_open() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 # await SYSTEM PID: until it answers or has died.
 await() {
   local tries
-  if [[ $1 == tigerbeetle || $1 == machine ]]; then
+  if [[ $1 == tigerbeetle || $1 == machine || $1 == relay ]]; then
     # TigerBeetle listens once it is ready, and each of its clients takes half a second to register: the sample's own does.
     for ((tries = 0; tries < 3000; tries++)); do
       alive "${running[$1]}" || return 1
@@ -504,6 +508,19 @@ start_machine() {
   export LOOPBACK_ADDRESS=127.0.0.1:$port
 }
 
+# relay SYSTEM RTT_US: a process between the client and the server that runs, which delays what passes.
+relay() {
+  local variable=${address[$1]:-LOOPBACK_ADDRESS} behind=$port
+  relay_to=127.0.0.1:$port relay_rtt_us=$2
+  start relay || return
+  printf -v "$variable" %s "${!variable/127.0.0.1:$behind/127.0.0.1:$port}"
+}
+
+start_relay() {
+  spawn KILL -- "${on_server_cores[@]}" "$bin" relay --port "$port" --to "$relay_to" --rtt-us "$relay_rtt_us" \
+    >>"$2" 2>&1 </dev/null
+}
+
 create_cluster() {
   postgres_password=$(random_password)
   (umask 077 && echo "$postgres_password" >"$1/password")
@@ -540,6 +557,7 @@ set_up() {
   say "ready: ./run.sh"
 }
 
+# run plan|sweep FLAG...
 run() {
   local run_id csv folder systems samples=() html # read_plan fills the first
   local system sample own=() since failed=0 measured=0
@@ -577,7 +595,7 @@ run() {
 # The binary checks all flags and says what is to be done: run_id, csv, data, systems and samples.
 read_plan() {
   local plan line value
-  plan=$("$bin" plan "$@") || exit
+  plan=$("$bin" "$@") || exit
   while IFS= read -r line; do
     value=${line#*=}
     case $line in
@@ -588,7 +606,7 @@ read_plan() {
       sample=*) samples+=("$value") ;;
     esac
   done <<<"$plan"
-  ((${#samples[@]})) || { echo "$plan" && exit; } # --help
+  [[ -n ${run_id:-} ]] || { echo "$plan" && exit; } # --help
 }
 
 # word NAME LINE: the value of NAME=value in a sample's line.
@@ -635,12 +653,14 @@ measure() {
     ours=(--data "$data" --fresh)
     cache_mib=$(word cache_mib "$1")
     start "$system" "$(word durability "$1")" "$(word transport "$1")" || { failed=1 && return; }
+    [[ $(word rtt_us "$1") == 0 ]] || relay "$system" "$(word rtt_us "$1")" || { stop "$system" && failed=1 && return; }
   fi
   child "${on_client_cores[@]}" "$bin" run --csv "$csv" --since "$since" "${ours[@]}" -- "$1" || status=$?
   if [[ -n ${running[$system]:-} ]] && ! alive "${running[$system]}"; then
     say "$system's server died; its last words:"
     tail -n 20 "target/logs/$system.log" >&2
   fi
+  stop relay
   stop "$system"
   # Wrong input shows itself at once; what is wrong only later must not cost the rows so far their table.
   ((status != 2 || measured > 0)) || exit 2

@@ -8,16 +8,18 @@ use clap::{Args, Parser, Subcommand, error::ErrorKind};
 use crate::{
     error::bad_input,
     ledger::{Durability, System, Transport},
-    plan::{Benchmark, Suite},
+    plan::{Arrivals, Benchmark, Style, Suite},
 };
-use values::{duration, duration_or_zero, label, number, skew_pct};
+use values::{duration, duration_or_zero, label, number, rtt_us, skew_pct};
 
 mod check;
 mod report;
+mod sweep;
 mod values;
 
 pub use check::{CheckedPlan, plan_path};
 pub use report::{CompareArgs, ComparisonFormat, Format, ReportArgs};
+pub use sweep::{CheckedSweep, SweepArgs};
 
 /// The most transfers that one TigerBeetle request holds.
 const BATCH_MAX: u32 = 8_189;
@@ -25,6 +27,8 @@ const CLIENTS_MAX: u32 = 1_024;
 const IN_FLIGHT_MAX: u32 = 8_192;
 const ACCOUNTS_MAX: u32 = 1_000_000;
 const ROUNDS_MAX: u32 = 1_000;
+const RATE_MAX_PER_S: u32 = 10_000_000;
+const PRELOAD_MAX: u64 = 1_000_000_000;
 /// A latency of 8 bytes is kept for each.
 const OPS_MAX: u64 = 100_000_000;
 /// 15 digits, as every number of a row.
@@ -46,6 +50,8 @@ pub struct Cli {
 pub enum Command {
     /// Checks the flags and prints the run: its settings, then one line a sample.
     Plan(Box<PlanArgs>),
+    /// The same for a sweep, which it also notes beside the rows, to be resumed.
+    Sweep(Box<SweepArgs>),
     /// Measures one sample, given as a line of the plan, and appends its row.
     Run(RunArgs),
     /// Waits until a server answers.
@@ -84,12 +90,29 @@ pub struct PlanArgs {
     /// Transfers in a batch of batch and basic_batch [default: 1000].
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(BATCH_MAX)))]
     pub batch: Vec<u32>,
-    /// Accounts of the ledger suite [default: 2, of parallel: 10000].
+    /// Accounts of the ledger suite [default: 2, of parallel and transfers: 10000].
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = number::<u32>(2, u64::from(ACCOUNTS_MAX)))]
     pub accounts: Vec<u32>,
     /// Zipf's exponent, by which accounts of the ledger suite are chosen; 0: all alike [default: 0].
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = skew_pct)]
     pub skew: Vec<u32>,
+    /// What a relay adds to each round trip, half each way, such as 250us or 1ms [default: 0: no relay].
+    #[arg(long, value_name = "DURATION", value_delimiter = ',', allow_hyphen_values = true, value_parser = rtt_us)]
+    pub rtt: Vec<u32>,
+    /// How many ops of single, parallel and transfers are due in a second, of all clients together [default: each begins
+    /// when the one before has ended].
+    #[arg(long, value_name = "PER_S", value_delimiter = ',', allow_hyphen_values = true, value_parser = number::<u32>(1, u64::from(RATE_MAX_PER_S)))]
+    pub rate: Vec<u32>,
+    /// How ops that are due at a rate are spaced [default: poisson].
+    #[arg(long, requires = "rate")]
+    pub arrivals: Option<OpenArrivals>,
+    /// How PostgreSQL is asked for a single transfer: by one call of a function, or by a transaction of several
+    /// statements [default: one-call].
+    #[arg(long, value_delimiter = ',')]
+    pub style: Vec<Style>,
+    /// Transfers that the ledger holds before the sample [default: 0].
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = number::<u64>(0, PRELOAD_MAX))]
+    pub preload: Vec<u64>,
     /// How requests reach Redis and PostgreSQL [default: tcp].
     #[arg(long, value_delimiter = ',')]
     pub transport: Vec<Transport>,
@@ -108,6 +131,9 @@ pub struct PlanArgs {
     /// One round of short samples: a look, not a measurement.
     #[arg(long)]
     pub quick: bool,
+    /// Also keep a time series, a line an interval, in a file of its own [default: none].
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration)]
+    pub interval: Option<Duration>,
     /// Where every random choice starts, such as the order of the cases.
     #[arg(long, default_value_t = 42, allow_hyphen_values = true, value_parser = number::<u64>(0, SEED_MAX))]
     pub seed: u64,
@@ -126,6 +152,24 @@ pub struct PlanArgs {
     /// Where the servers of ./run.sh keep their data: the disk that is measured.
     #[arg(long, value_name = "DIR", default_value = "target/servers")]
     pub data: PathBuf,
+}
+
+/// How ops that are due at a rate are spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum OpenArrivals {
+    /// All alike.
+    Even,
+    /// Independently of each other.
+    Poisson,
+}
+
+impl From<OpenArrivals> for Arrivals {
+    fn from(arrivals: OpenArrivals) -> Self {
+        match arrivals {
+            OpenArrivals::Even => Self::Even,
+            OpenArrivals::Poisson => Self::Poisson,
+        }
+    }
 }
 
 /// An answer.
@@ -382,7 +426,7 @@ mod tests {
         let refusals = [
             (
                 "--suite sead",
-                "invalid value 'sead' for '--suite <SUITE>'; [possible values: seed, ledger, floor, calibration]; tip: a similar value exists: 'seed'",
+                "invalid value 'sead' for '--suite <SUITE>'; [possible values: seed, ledger, floor, calibration, sweep]; tip: a similar value exists: 'seed'",
             ),
             ("--benchmark basci", "tip: a similar value exists: 'basic'"),
             ("--system postgress", "tip: a similar value exists: 'postgres'"),
@@ -402,13 +446,19 @@ mod tests {
             ("--clients 2,2", "--clients names a value twice"),
             (
                 "--benchmark basic --clients 2",
-                "--clients is for parallel, basic_parallel and round_trip, which is not among the cases",
+                "--clients is for parallel, transfers, basic_parallel and round_trip, which is not among the cases",
             ),
-            ("--benchmark basic --batch 2", "--batch is for batch and basic_batch, which is not among"),
-            ("--suite seed --accounts 3", "--accounts is for the ledger suite, which is not among the cases"),
-            ("--suite seed --skew 1", "--skew is for the ledger suite"),
-            ("--suite seed --durability fsync", "--durability is for the ledger suite"),
-            ("--benchmark single --in-flight 2", "--in-flight is for parallel and batch"),
+            (
+                "--benchmark basic --batch 2",
+                "--batch is for batch, transfers and basic_batch, which is not among",
+            ),
+            (
+                "--suite seed --accounts 3",
+                "--accounts is for the suites ledger and sweep, which is not among the cases",
+            ),
+            ("--suite seed --skew 1", "--skew is for the suites ledger and sweep"),
+            ("--suite seed --durability fsync", "--durability is for the suites ledger and sweep"),
+            ("--benchmark single --in-flight 2", "--in-flight is for parallel, transfers and batch"),
             ("--suite seed --benchmark single", "--benchmark single is of a suite that --suite leaves out"),
             (
                 "--durability memory",

@@ -13,6 +13,7 @@ mod ping;
 mod plan;
 mod report;
 mod run;
+mod sweep;
 
 /// How a command ended when nothing went wrong with the command itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,7 @@ impl From<Outcome> for ExitCode {
 pub fn execute(command: Command) -> Result<Outcome> {
     match command {
         Command::Plan(args) => plan::plan(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
         Command::Run(args) => run::run(&args),
         Command::Ping(args) => ping::ping(&args),
         Command::Echo(args) => echo::echo(&args),

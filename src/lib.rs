@@ -19,6 +19,7 @@ pub mod rng;
 pub mod runner;
 pub mod stats;
 pub mod suite;
+pub mod sweep;
 pub mod timer;
 pub mod warnings;
 pub mod watchdog;

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use lookalike::FORMULA_STARTS;
 use serde::{Deserialize, Serialize};
 
-use crate::machine::Machine;
+use crate::{machine::Machine, plan::Case};
 
 mod columns;
 mod dialect;
@@ -27,7 +27,7 @@ pub use read::read;
 pub use sheet::{faults, faults_under};
 
 /// Counts up with any change of the columns.
-pub const SCHEMA: u64 = 2;
+pub const SCHEMA: u64 = 3;
 
 /// One sample. Fields are columns, in this order; `None` and empty text are blank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,8 +47,11 @@ pub struct Measurement {
     pub batch: u32,
     pub accounts: u32,
     pub skew_pct: u32,
+    pub arrivals: String,
     pub rate_per_s: Option<u64>,
     pub rtt_us: Option<u64>,
+    pub style: String,
+    pub preload: Option<u64>,
     pub transport: String,
     pub generator: String,
     pub replicas: Option<u64>,
@@ -58,6 +61,19 @@ pub struct Measurement {
     pub requests: Option<u64>,
     pub transfers: Option<u64>,
     pub commits: Option<u64>,
+    pub messages: Option<u64>,
+    pub message_transfers_mean_permille: Option<u64>,
+    pub message_transfers_max: Option<u64>,
+    pub syncs: Option<u64>,
+    pub log_bytes: Option<u64>,
+    pub stored_before: Option<u64>,
+    pub stored_after: Option<u64>,
+    pub disk_bytes_before: Option<u64>,
+    pub disk_bytes_after: Option<u64>,
+    pub offered_ops: Option<u64>,
+    pub late_ops: Option<u64>,
+    pub backlog_ops: Option<u64>,
+    pub saturated: String,
     pub rejected: Option<u64>,
     pub errors: u64,
     pub verified: String,
@@ -73,6 +89,11 @@ pub struct Measurement {
     pub latency_ns_p99: Option<u64>,
     pub latency_ns_p999: Option<u64>,
     pub latency_ns_max: Option<u64>,
+    pub latency_error_permille: Option<u64>,
+    pub service_ns_mean: Option<u64>,
+    pub service_ns_p50: Option<u64>,
+    pub service_ns_p99: Option<u64>,
+    pub service_ns_max: Option<u64>,
     pub connect_us: Option<u64>,
     pub cpu_steal_permille: Option<u64>,
     pub client_cpu_permille: Option<u64>,
@@ -105,6 +126,34 @@ impl Measurement {
     #[must_use]
     pub fn is_verified(&self) -> bool {
         self.verified == "yes"
+    }
+
+    /// Puts the case into its columns.
+    pub fn set_case(&mut self, case: &Case) {
+        self.suite = case.suite.name().into();
+        self.benchmark = case.benchmark.name().into();
+        self.system = case.system.name().into();
+        self.durability = case.durability.name().into();
+        self.clients = case.clients;
+        self.in_flight = case.in_flight;
+        self.batch = case.batch;
+        self.accounts = case.accounts;
+        self.skew_pct = case.skew_pct;
+        self.arrivals = case.arrivals.name().into();
+        self.rate_per_s = Some(case.rate_per_s.into()).filter(|&rate_per_s| rate_per_s > 0);
+        self.rtt_us = Some(case.rtt_us.into()).filter(|&rtt_us| rtt_us > 0);
+        self.style = if case.has_style() { case.style.name().into() } else { String::new() };
+        self.preload = case.suite.is_of_ledger().then_some(case.preload);
+        self.transport = if case.is_networked() { case.transport.name().into() } else { String::new() };
+        self.generator = case.generator.name().into();
+    }
+
+    /// Whether its columns are those of the case.
+    #[must_use]
+    pub fn is_of(&self, case: &Case) -> bool {
+        let mut same = self.clone();
+        same.set_case(case);
+        same == *self
     }
 
     /// Where it was measured.
@@ -194,13 +243,15 @@ mod tests {
     /// The columns as published: a change here counts [`SCHEMA`] up and goes into the README.
     #[test]
     fn the_header_is_the_published_one() {
-        assert_eq!(SCHEMA, 2);
+        assert_eq!(SCHEMA, 3);
         let published = "schema,run_id,started_utc,started_unix_s,round,suite,benchmark,system,durability,clients,\
-            in_flight,batch,accounts,skew_pct,rate_per_s,rtt_us,transport,generator,\
+            in_flight,batch,accounts,skew_pct,arrivals,rate_per_s,rtt_us,style,preload,transport,generator,\
             replicas,seed,warmup_ops,ops,requests,transfers,\
-            commits,rejected,errors,verified,elapsed_ns,ns_per_op,ns_per_transfer,transfers_per_s,latency_ns_min,\
+            commits,messages,message_transfers_mean_permille,message_transfers_max,syncs,log_bytes,\
+            stored_before,stored_after,disk_bytes_before,disk_bytes_after,offered_ops,late_ops,backlog_ops,saturated,\
+            rejected,errors,verified,elapsed_ns,ns_per_op,ns_per_transfer,transfers_per_s,latency_ns_min,\
             latency_ns_mean,latency_ns_stddev,latency_ns_p50,latency_ns_p90,latency_ns_p99,latency_ns_p999,\
-            latency_ns_max,connect_us,cpu_steal_permille,client_cpu_permille,context_switches,\
+            latency_ns_max,latency_error_permille,service_ns_mean,service_ns_p50,service_ns_p99,service_ns_max,connect_us,cpu_steal_permille,client_cpu_permille,context_switches,\
             load_before_pct,warnings,server_version,client_version,\
             server_settings,harness_version,git_revision,host,cpu,cores,server_cores,client_cores,\
             memory_mib,kernel,virtualization,clock_source,cpu_governor,cpu_turbo,cpu_smt,disk,filesystem";

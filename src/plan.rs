@@ -1,7 +1,7 @@
 //! Which samples, in what order; and one sample as a line of text, and back.
 //!
 //! Pure: checked values in, lines out. `run.sh` passes a line on and looks into it only for how the
-//! server is to be started: `system=`, `durability=`, `transport=`, `server_cores=`, `client_cores=` and `cache_mib=`.
+//! server is to be started: `system=`, `durability=`, `transport=`, `rtt_us=`, `server_cores=`, `client_cores=` and `cache_mib=`.
 
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
@@ -28,6 +28,8 @@ pub enum Suite {
     Floor,
     /// What other load generators can do too: ours is held against them.
     Calibration,
+    /// The ledger suite's transfers over a grid of batch, clients, contention, delay and durability: the map.
+    Sweep,
 }
 
 /// What one op does.
@@ -62,6 +64,8 @@ pub enum Benchmark {
     RoundTrip,
     /// One transfer of the seed suite, without reading it back.
     Transfer,
+    /// One batch of transfers, many clients at once: a cell of the map.
+    Transfers,
 }
 
 impl Suite {
@@ -73,7 +77,14 @@ impl Suite {
             Self::Ledger => "ledger",
             Self::Floor => "floor",
             Self::Calibration => "calibration",
+            Self::Sweep => "sweep",
         }
+    }
+
+    /// Whether its ops are those of the ledger's model, with accounts, tiers and styles to choose.
+    #[must_use]
+    pub fn is_of_ledger(self) -> bool {
+        matches!(self, Self::Ledger | Self::Sweep)
     }
 
     /// Its benchmarks.
@@ -92,6 +103,7 @@ impl Suite {
                 Benchmark::DiskFdatasync,
             ],
             Self::Calibration => &[Benchmark::RoundTrip, Benchmark::Transfer, Benchmark::Batch],
+            Self::Sweep => &[Benchmark::Transfers],
         }
     }
 }
@@ -115,32 +127,46 @@ impl Benchmark {
             Self::DiskFdatasync => "disk_fdatasync",
             Self::RoundTrip => "round_trip",
             Self::Transfer => "transfer",
+            Self::Transfers => "transfers",
         }
     }
 
     /// Whether `--clients` chooses its number of clients.
     #[must_use]
     pub fn takes_clients(self) -> bool {
-        matches!(self, Self::BasicParallel | Self::Parallel | Self::RoundTrip)
+        matches!(self, Self::BasicParallel | Self::Parallel | Self::RoundTrip | Self::Transfers)
     }
 
     /// Whether `--batch` chooses its number of transfers an op.
     #[must_use]
     pub fn takes_batch(self) -> bool {
-        matches!(self, Self::BasicBatch | Self::Batch)
+        matches!(self, Self::BasicBatch | Self::Batch | Self::Transfers)
     }
 
     /// Whether `--in-flight` chooses how many ops a client has in flight.
     #[must_use]
     pub fn takes_in_flight(self) -> bool {
-        matches!(self, Self::Batch | Self::Parallel)
+        matches!(self, Self::Batch | Self::Parallel | Self::Transfers)
+    }
+
+    /// Whether its ops can be due at given moments (`--rate`).
+    #[must_use]
+    pub fn takes_rate(self) -> bool {
+        matches!(self, Self::Single | Self::Parallel | Self::Transfers)
+    }
+
+    /// Whether its ops are single transfers, or can be, so that a program that holds a transaction open could do them
+    /// statement by statement (`--style interactive`).
+    #[must_use]
+    pub fn takes_style(self) -> bool {
+        matches!(self, Self::Single | Self::Parallel | Self::Transfers)
     }
 
     /// Debits and credits that one op brings about; a hold and its posting are one.
     #[must_use]
     pub fn transfers_per_op(self, batch: u32) -> u32 {
         match self {
-            Self::BasicBatch | Self::Batch => batch,
+            Self::BasicBatch | Self::Batch | Self::Transfers => batch,
             Self::Clock
             | Self::Harness
             | Self::Loopback
@@ -177,7 +203,8 @@ impl Benchmark {
             | Self::Parallel
             | Self::DiskDsync
             | Self::DiskFdatasync
-            | Self::Transfer => 1,
+            | Self::Transfer
+            | Self::Transfers => 1,
         }
     }
 
@@ -203,7 +230,7 @@ macro_rules! display_by_name {
         }
     )*};
 }
-display_by_name!(Suite, Benchmark, Generator);
+display_by_name!(Suite, Benchmark, Generator, Arrivals, Style);
 
 /// Who sends the requests and takes the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -221,6 +248,49 @@ impl Generator {
         match self {
             Self::Own => "own",
             Self::Peer => "peer",
+        }
+    }
+}
+
+/// When ops begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Arrivals {
+    /// Each when the one before has ended: a closed loop.
+    Closed,
+    /// At a fixed rate, evenly spaced.
+    Even,
+    /// At a fixed mean rate, independently of each other.
+    Poisson,
+}
+
+impl Arrivals {
+    /// Its name in a sample's line and in the row.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Even => "even",
+            Self::Poisson => "poisson",
+        }
+    }
+}
+
+/// How a program asks PostgreSQL for a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Style {
+    /// One call of a function.
+    OneCall,
+    /// A transaction of several statements, each with its own round trip, while rows are locked.
+    Interactive,
+}
+
+impl Style {
+    /// Its name in a sample's line and in the row.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OneCall => "one-call",
+            Self::Interactive => "interactive",
         }
     }
 }
@@ -246,6 +316,16 @@ pub struct Case {
     pub accounts: u32,
     /// Zipf's exponent in percent, by which accounts are chosen; 0: all alike.
     pub skew_pct: u32,
+    /// When ops begin.
+    pub arrivals: Arrivals,
+    /// How many of all clients together are due in a second; 0 in a closed loop.
+    pub rate_per_s: u32,
+    /// What a relay adds to each round trip, half of it each way, in microseconds; 0: there is none.
+    pub rtt_us: u32,
+    /// How PostgreSQL is asked.
+    pub style: Style,
+    /// Transfers that are stored before the sample.
+    pub preload: u64,
     /// How requests reach the server.
     pub transport: Transport,
     /// Who sends them.
@@ -266,6 +346,11 @@ impl Case {
             batch: 1,
             accounts: 2,
             skew_pct: 0,
+            arrivals: Arrivals::Closed,
+            rate_per_s: 0,
+            rtt_us: 0,
+            style: Style::OneCall,
+            preload: 0,
             transport: Transport::Tcp,
             generator: Generator::Own,
         }
@@ -279,6 +364,15 @@ impl Case {
             System::Machine => self.benchmark == Benchmark::Loopback,
             System::Memory => false,
         }
+    }
+
+    /// Whether it is asked for in one style or another.
+    #[must_use]
+    pub fn has_style(&self) -> bool {
+        self.system == System::Postgres
+            && self.suite.is_of_ledger()
+            && self.benchmark.takes_style()
+            && self.batch == 1
     }
 
     /// A floor repeats itself so often that a quarter of the time tells it.
@@ -296,7 +390,7 @@ impl Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words = vec![format!("{} {}", self.suite, self.benchmark)];
-        if self.suite == Suite::Ledger {
+        if self.suite.is_of_ledger() {
             words[0] = format!("{} {}", words[0], self.durability);
         }
         let counts = [
@@ -309,6 +403,21 @@ impl fmt::Display for Case {
         words.extend(unusual.map(|(count, _, what)| format!("{count} {what}")));
         if self.skew_pct > 0 {
             words.push(format!("skew {}.{:02}", self.skew_pct / 100, self.skew_pct % 100));
+        }
+        if self.rate_per_s > 0 {
+            words.push(format!("{} a second ({})", self.rate_per_s, self.arrivals));
+        }
+        if self.rtt_us > 0 {
+            words.push(format!(
+                "rtt {}",
+                humantime::format_duration(Duration::from_micros(self.rtt_us.into()))
+            ));
+        }
+        if self.style == Style::Interactive {
+            words.push(self.style.name().into());
+        }
+        if self.preload > 0 {
+            words.push(format!("{} stored before", self.preload));
         }
         if self.transport == Transport::Unix {
             words.push("unix socket".into());
@@ -340,6 +449,8 @@ pub struct Settings {
     pub load_before_pct: Option<u64>,
     /// The cores that `run.sh` keeps a server on and those of the measuring process, where it does.
     pub pin: Option<Pin>,
+    /// How long each interval of the time series is, where one is kept.
+    pub interval_ns: Option<u64>,
     /// The user's label for the machine; may be empty.
     pub host: String,
     /// The revision of the checkout at the time of planning; may be empty.
@@ -385,16 +496,22 @@ impl fmt::Display for SampleSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Case { suite, benchmark, system, durability, clients, in_flight, batch, accounts, .. } =
             self.case;
-        let Case { skew_pct, transport, generator, .. } = self.case;
+        let Case { skew_pct, arrivals, rate_per_s, rtt_us, style, preload, transport, generator, .. } =
+            self.case;
         let Settings { run_id, rounds, load, seed, timeout, cache_mib, host, .. } = &self.settings;
-        let Settings { git_revision, load_before_pct, pin, .. } = &self.settings;
+        let Settings { git_revision, load_before_pct, pin, interval_ns, .. } = &self.settings;
         write!(f, "run_id={run_id} number={} total={} round={}", self.number, self.total, self.round)?;
         write!(f, " rounds={rounds} suite={suite} benchmark={benchmark} system={system}")?;
         write!(f, " durability={durability} clients={clients} in_flight={in_flight} batch={batch}")?;
-        write!(f, " accounts={accounts} skew_pct={skew_pct} transport={transport} generator={generator}")?;
+        write!(f, " accounts={accounts} skew_pct={skew_pct} arrivals={arrivals} rate_per_s={rate_per_s}")?;
+        write!(
+            f,
+            " rtt_us={rtt_us} style={style} preload={preload} transport={transport} generator={generator}"
+        )?;
         let (server, client) = pin.as_ref().map_or(("", ""), |pin| (&pin.server, &pin.client));
         write!(f, " server_cores={server} client_cores={client} cache_mib={cache_mib}")?;
         write!(f, " load_before_pct={}", Blank(*load_before_pct))?;
+        write!(f, " interval_ns={}", Blank(*interval_ns))?;
         write!(f, " warmup_ns={}", load.warmup_ns)?;
         write!(f, " time_ns={}", Blank(load.budget.time_ns))?;
         write!(f, " ops={} seed={seed}", Blank(load.budget.ops))?;
@@ -430,6 +547,11 @@ impl FromStr for SampleSpec {
                 batch: words.parse("batch")?,
                 accounts: words.parse("accounts")?,
                 skew_pct: words.parse("skew_pct")?,
+                arrivals: words.choice("arrivals")?,
+                rate_per_s: words.parse("rate_per_s")?,
+                rtt_us: words.parse("rtt_us")?,
+                style: words.choice("style")?,
+                preload: words.parse("preload")?,
                 transport: words.choice("transport")?,
                 generator: words.choice("generator")?,
             },
@@ -448,6 +570,7 @@ impl FromStr for SampleSpec {
                 cache_mib: words.parse("cache_mib")?,
                 load_before_pct: words.parse_or_blank("load_before_pct")?,
                 pin: Pin::of(words.take("server_cores")?, words.take("client_cores")?),
+                interval_ns: words.parse_or_blank("interval_ns")?,
                 host: words.take("host")?.to_owned(),
                 git_revision: words.take("git")?.to_owned(),
             },
@@ -464,9 +587,13 @@ impl FromStr for SampleSpec {
         let counts = [case.clients, case.in_flight, case.batch, *number, *round];
         let positive = counts.iter().all(|&count| count > 0) && case.accounts > 1;
         ensure!(positive && number <= total && *round <= settings.rounds, "a number out of its range");
+        ensure!(
+            (case.rate_per_s > 0) == (case.arrivals != Arrivals::Closed),
+            "a rate without arrivals, or they without it"
+        );
         let limits = [budget.time_ns, budget.ops];
         ensure!(limits.iter().any(Option::is_some), "neither time_ns nor ops is set");
-        ensure!(limits.iter().all(|limit| *limit != Some(0)), "a limit of 0");
+        ensure!(limits.iter().chain([&settings.interval_ns]).all(|limit| *limit != Some(0)), "a limit of 0");
         Ok(spec)
     }
 }
@@ -525,6 +652,7 @@ mod tests {
             seed: 42,
             timeout: Duration::from_secs(30),
             cache_mib: 1024,
+            interval_ns: None,
             load_before_pct: Some(37),
             pin: None,
             host: String::new(),

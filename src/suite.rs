@@ -51,7 +51,7 @@ enum Ops {
 fn ops(case: &Case) -> Ops {
     match (case.suite, case.benchmark) {
         (Suite::Seed, _) | (Suite::Calibration, Benchmark::RoundTrip | Benchmark::Transfer) => Ops::Seed,
-        (Suite::Ledger | Suite::Calibration, _) => Ops::Ledger,
+        (Suite::Ledger | Suite::Calibration | Suite::Sweep, _) => Ops::Ledger,
         (Suite::Floor, _) => Ops::Floor,
     }
 }

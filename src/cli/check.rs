@@ -18,7 +18,7 @@ use crate::{
     ledger::{Durability, System, Transport},
     machine::{self, Pin},
     measurement,
-    plan::{Benchmark, Case, Generator, Settings, Suite},
+    plan::{Arrivals, Benchmark, Case, Generator, Settings, Style, Suite},
     rng::Rng,
     runner::Load,
     timer::{Budget, duration_ns},
@@ -62,14 +62,27 @@ impl PlanArgs {
     /// files can be written. Writes nothing.
     pub fn check(&self) -> Result<CheckedPlan> {
         let cases = self.cases()?;
-        let csv = absolute(self.csv.as_deref().unwrap_or_else(|| csv_default(&cases)))?;
-        measurement::check_appendable(&csv)?;
-        let data = absolute(&self.data)?;
-        check_data_folder(&data)?;
+        let (csv, data) = self.check_files(&cases)?;
         Ok(CheckedPlan { settings: self.settings(&cases)?, cases, csv, data })
     }
 
+    /// The file of the rows and the folder of the servers' data.
+    pub(super) fn check_files(&self, cases: &[Case]) -> Result<(PathBuf, PathBuf)> {
+        let csv = absolute(self.csv.as_deref().unwrap_or_else(|| csv_default(cases)))?;
+        measurement::check_appendable(&csv)?;
+        let data = absolute(&self.data)?;
+        check_data_folder(&data)?;
+        Ok((csv, data))
+    }
+
     pub(super) fn cases(&self) -> Result<Vec<Case>> {
+        let cases = self.all_cases()?;
+        cases.iter().try_for_each(|case| self.check_case(case))?;
+        Ok(cases)
+    }
+
+    /// Before each is looked at by itself.
+    pub(super) fn all_cases(&self) -> Result<Vec<Case>> {
         let mut cases = self.base_cases()?;
         cases = multiply(cases, "--durability", &self.durability, default_durability, |case, value| {
             case.durability = value;
@@ -85,12 +98,20 @@ impl PlanArgs {
             case.accounts = value;
         })?;
         cases = multiply(cases, "--skew", &self.skew, default_skew, |case, value| case.skew_pct = value)?;
+        cases = multiply(cases, "--style", &self.style, default_style, |case, value| case.style = value)?;
+        cases = multiply(cases, "--preload", &self.preload, default_preload, |case, value| {
+            case.preload = value;
+        })?;
+        cases = multiply(cases, "--rate", &self.rate, default_rate, |case, value| case.rate_per_s = value)?;
+        cases = multiply(cases, "--rtt", &self.rtt, default_rtt, |case, value| case.rtt_us = value)?;
+        let arrivals = self.arrivals.map_or(Arrivals::Poisson, Arrivals::from);
+        for case in cases.iter_mut().filter(|case| case.rate_per_s > 0) {
+            case.arrivals = arrivals;
+        }
         cases = multiply(cases, "--transport", &self.transport, default_transport, |case, value| {
             case.transport = value;
         })?;
-        cases = cases.into_iter().flat_map(with_generators).collect();
-        cases.iter().try_for_each(|case| self.check_case(case))?;
-        Ok(cases)
+        Ok(cases.into_iter().flat_map(with_generators).collect())
     }
 
     /// Suite by suite, benchmark by benchmark, system by system; the rest is still to be chosen.
@@ -139,12 +160,12 @@ impl PlanArgs {
     }
 
     /// A case that makes no sense is refused before anything starts.
-    fn check_case(&self, case: &Case) -> Result<()> {
+    pub(super) fn check_case(&self, case: &Case) -> Result<()> {
         let Case { suite, system, durability, clients, in_flight, batch, .. } = *case;
         if let Some(ops) = self.ops.filter(|&ops| ops < u64::from(clients)) {
             return Err(bad_input(format!("--ops {ops} leaves some of {clients} clients without an op")));
         }
-        if suite == Suite::Ledger && !system.durabilities().contains(&durability) {
+        if suite.is_of_ledger() && !system.durabilities().contains(&durability) {
             let only = system.durabilities().iter().map(|tier| tier.name()).collect::<Vec<_>>().join(" or ");
             return Err(bad_input(format!(
                 "--durability {durability}: {system} has {only} alone: leave it out by --system"
@@ -156,6 +177,7 @@ impl PlanArgs {
                 case.transport
             )));
         }
+        self.check_network(case)?;
         if suite == Suite::Calibration && !system.is_private() && system.is_secret_shown_by_its_tool() {
             return Err(bad_input(
                 "redis-benchmark shows the password of your server in the list of processes: \
@@ -190,6 +212,29 @@ impl PlanArgs {
         Ok(())
     }
 
+    /// What a relay can stand before, and what can be due at a rate.
+    fn check_network(&self, case: &Case) -> Result<()> {
+        let Case { system, in_flight, rate_per_s, rtt_us, .. } = *case;
+        if rtt_us > 0 && case.transport != Transport::Tcp {
+            return Err(bad_input(format!("--rtt is for TCP, not for --transport {}", case.transport)));
+        }
+        if rtt_us > 0 && !system.is_private() {
+            return Err(bad_input(format!(
+                "--rtt: the relay stands before private servers alone, and the environment names yours: \
+                 leave {system} out by --system"
+            )));
+        }
+        if rate_per_s > 0 && in_flight > 1 {
+            return Err(bad_input(format!(
+                "--rate with --in-flight {in_flight}: a client has one request in flight then: use --clients"
+            )));
+        }
+        if rate_per_s > 0 && self.ops.is_some() {
+            return Err(bad_input("--rate: what is due is told by --time, not by --ops"));
+        }
+        Ok(())
+    }
+
     pub(super) fn settings(&self, cases: &[Case]) -> Result<Settings> {
         let pin = pin(self.pin, machine::cores(), is_calibration(cases), machine::split())?;
         let (rounds, warmup, time) = if self.quick {
@@ -210,11 +255,15 @@ impl PlanArgs {
             cache_mib: cache_mib(machine::look(None).memory_mib),
             load_before_pct: machine::load_pct(),
             pin,
+            interval_ns: self.interval.map(duration_ns),
             host: self.host.clone(),
             git_revision: machine::git_revision(),
         })
     }
 }
+
+/// Who takes what the ledger's model has.
+const LEDGER_SUITES: &str = "the suites ledger and sweep";
 
 /// What a dimension's flag may be for a case: none where the case has no choice.
 struct Choice<T> {
@@ -226,23 +275,23 @@ struct Choice<T> {
 }
 
 fn default_durability(case: &Case) -> Choice<Durability> {
-    let is_open = case.suite == Suite::Ledger;
+    let is_open = case.suite.is_of_ledger();
     let ledger = if case.system == System::Memory { Durability::Memory } else { Durability::Fsync };
     let default = if is_open { ledger } else { Durability::Shipped };
-    Choice { default: vec![default], is_open, takers: "the ledger suite" }
+    Choice { default: vec![default], is_open, takers: LEDGER_SUITES }
 }
 
 fn default_clients(case: &Case) -> Choice<u32> {
     let default = match case.benchmark {
         Benchmark::BasicParallel => vec![machine::cores().min(POSTGRES_CLIENTS_MAX)],
-        Benchmark::Parallel => vec![CLIENTS_DEFAULT],
+        Benchmark::Parallel | Benchmark::Transfers => vec![CLIENTS_DEFAULT],
         Benchmark::RoundTrip => vec![1, CLIENTS_DEFAULT],
         _ => vec![1],
     };
     Choice {
         default,
         is_open: case.benchmark.takes_clients(),
-        takers: "parallel, basic_parallel and round_trip",
+        takers: "parallel, transfers, basic_parallel and round_trip",
     }
 }
 
@@ -250,7 +299,7 @@ fn default_in_flight(case: &Case) -> Choice<u32> {
     Choice {
         default: vec![1],
         is_open: case.suite != Suite::Calibration && case.benchmark.takes_in_flight(),
-        takers: "parallel and batch",
+        takers: "parallel, transfers and batch",
     }
 }
 
@@ -261,21 +310,49 @@ fn default_batch(case: &Case) -> Choice<u32> {
         _ if is_open => BATCH_DEFAULT,
         _ => 1,
     };
-    Choice { default: vec![default], is_open, takers: "batch and basic_batch" }
+    Choice { default: vec![default], is_open, takers: "batch, transfers and basic_batch" }
 }
 
 fn default_accounts(case: &Case) -> Choice<u32> {
-    let many = case.benchmark == Benchmark::Parallel
+    let many = matches!(case.benchmark, Benchmark::Parallel | Benchmark::Transfers)
         || (case.suite == Suite::Calibration && case.benchmark == Benchmark::Batch);
     Choice {
         default: vec![if many { ACCOUNTS_MANY } else { 2 }],
-        is_open: case.suite == Suite::Ledger,
-        takers: "the ledger suite",
+        is_open: case.suite.is_of_ledger(),
+        takers: LEDGER_SUITES,
     }
 }
 
 fn default_skew(case: &Case) -> Choice<u32> {
-    Choice { default: vec![0], is_open: case.suite == Suite::Ledger, takers: "the ledger suite" }
+    Choice { default: vec![0], is_open: case.suite.is_of_ledger(), takers: LEDGER_SUITES }
+}
+
+fn default_style(case: &Case) -> Choice<Style> {
+    Choice {
+        default: vec![Style::OneCall],
+        is_open: case.has_style(),
+        takers: "single transfers of the ledger suite on PostgreSQL",
+    }
+}
+
+fn default_preload(case: &Case) -> Choice<u64> {
+    Choice { default: vec![0], is_open: case.suite.is_of_ledger(), takers: LEDGER_SUITES }
+}
+
+fn default_rate(case: &Case) -> Choice<u32> {
+    Choice {
+        default: vec![0],
+        is_open: case.suite.is_of_ledger() && case.benchmark.takes_rate(),
+        takers: "single, parallel and transfers",
+    }
+}
+
+fn default_rtt(case: &Case) -> Choice<u32> {
+    Choice {
+        default: vec![0],
+        is_open: case.suite != Suite::Calibration && case.is_networked(),
+        takers: "what is sent to a server, or back by the floor's loopback",
+    }
 }
 
 /// A user's own server is reached as its address says.
@@ -356,7 +433,7 @@ fn cache_mib(memory_mib: Option<u64>) -> u32 {
     1 << bearable.ilog2()
 }
 
-fn absolute(path: &Path) -> Result<PathBuf> {
+pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
     if path.as_os_str().is_empty() {
         return Err(bad_input("an empty path names no file"));
     }

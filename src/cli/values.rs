@@ -40,6 +40,19 @@ pub fn duration_or_zero(text: &str) -> Result<Duration, String> {
     Ok(duration)
 }
 
+/// Parses what is added to a round trip, as whole microseconds.
+pub fn rtt_us(text: &str) -> Result<u32, String> {
+    const RTT_MAX: Duration = Duration::from_secs(1);
+    if text == "0" {
+        return Ok(0);
+    }
+    let rtt = duration_or_zero(text)?;
+    if rtt > RTT_MAX || rtt.as_nanos() % 2_000 != 0 {
+        return Err("wants an even number of microseconds, a second at most".into());
+    }
+    Ok(u32::try_from(rtt.as_micros()).expect("a second at most"))
+}
+
 /// Parses a label that no spreadsheet takes for anything else.
 pub fn label(text: &str) -> Result<String, String> {
     let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -80,6 +93,18 @@ mod tests {
         }
         for text in ["7", "-x", "a b", "dec-1", "Mar2026", "true", "a;b"] {
             assert!(label(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_round_trip_is_kept_in_microseconds() {
+        for (text, us) in
+            [("0", 0), ("0s", 0), ("250us", 250), ("1ms", 1_000), ("1ms 2us", 1_002), ("1s", 1_000_000)]
+        {
+            assert_eq!(rtt_us(text), Ok(us), "{text}");
+        }
+        for text in ["", "1", "-1ms", "1us", "999ns", "2s", "1001ms"] {
+            assert!(rtt_us(text).is_err(), "{text}");
         }
     }
 

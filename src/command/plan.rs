@@ -1,33 +1,45 @@
 //! `plan`: what `run.sh` needs to know, as `name=value` lines, the samples in their order last.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use super::{Outcome, print};
 use crate::{
-    cli::{PlanArgs, plan_path},
+    cli::{CheckedPlan, PlanArgs, plan_path},
     ledger::System,
-    plan,
+    plan::{self, SampleSpec},
 };
 
 pub fn plan(args: &PlanArgs) -> Result<Outcome> {
     let plan = args.check()?;
+    print(&text(&plan.csv, &plan.data, &samples(&plan)?)?)?;
+    Ok(Outcome::Good)
+}
+
+/// All samples of a plan, in their order.
+pub fn samples(plan: &CheckedPlan) -> Result<Vec<SampleSpec>> {
     let mut samples = plan::schedule(&plan.cases, &plan.settings)?;
     // A server that run.sh does not start is not kept on any core.
     for sample in samples.iter_mut().filter(|sample| !sample.case.system.is_private()) {
         sample.settings.pin = None;
     }
-    let mut systems: Vec<_> = plan.cases.iter().map(|case| case.system).collect();
+    Ok(samples)
+}
+
+/// The lines.
+pub fn text(csv: &Path, data: &Path, samples: &[SampleSpec]) -> Result<String> {
+    let mut systems: Vec<_> = samples.iter().map(|sample| sample.case.system).collect();
     systems.sort_unstable();
     systems.dedup();
     let systems: Vec<_> = systems.into_iter().map(System::name).collect();
-
+    let run_id = samples.first().map(|sample| sample.settings.run_id.as_str()).unwrap_or_default();
     let mut lines = vec![
-        format!("run_id={}", plan.settings.run_id),
-        format!("csv={}", plan_path(&plan.csv)?),
-        format!("data={}", plan_path(&plan.data)?),
+        format!("run_id={run_id}"),
+        format!("csv={}", plan_path(csv)?),
+        format!("data={}", plan_path(data)?),
         format!("systems={}", systems.join(" ")),
     ];
     lines.extend(samples.iter().map(|sample| format!("sample={sample}")));
-    print(&(lines.join("\n") + "\n"))?;
-    Ok(Outcome::Good)
+    Ok(lines.join("\n") + "\n")
 }

@@ -37,7 +37,7 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
         let (fresh, data) = (args.fresh, args.data.clone());
         move || connect(&spec, fresh, data.as_deref(), &board)
     })?;
-    describe(&mut row, &spec.case, &connected);
+    describe(&mut row, &connected);
     let waits_for_disk = connected.description.waits_for_disk;
     let (case, load) = (spec.case, spec.settings.load);
     let Connected { server, clients, .. } = watched.run(move || set_up(connected))?;
@@ -198,16 +198,6 @@ fn identity(spec: &SampleSpec, data: Option<&PathBuf>) -> Measurement {
         started_utc: measurement::utc_text(started_unix_s),
         started_unix_s,
         round: *round,
-        suite: case.suite.name().into(),
-        benchmark: case.benchmark.name().into(),
-        system: case.system.name().into(),
-        durability: case.durability.name().into(),
-        clients: case.clients,
-        in_flight: case.in_flight,
-        batch: case.batch,
-        accounts: case.accounts,
-        skew_pct: case.skew_pct,
-        generator: case.generator.name().into(),
         seed: settings.seed,
         harness_version: format!("ledger-bench {}", env!("CARGO_PKG_VERSION")),
         git_revision: settings.git_revision.clone(),
@@ -217,13 +207,13 @@ fn identity(spec: &SampleSpec, data: Option<&PathBuf>) -> Measurement {
         ..Measurement::default()
     };
     row.set_machine(machine);
+    row.set_case(case);
     row
 }
 
 /// The columns that the server brings.
-fn describe(row: &mut Measurement, case: &Case, connected: &Connected) {
+fn describe(row: &mut Measurement, connected: &Connected) {
     let Connected { connect_us, description, was_empty, .. } = connected;
-    row.transport = if case.is_networked() { case.transport.name().into() } else { String::new() };
     row.connect_us = Some(*connect_us);
     row.server_version = plain_text(&description.server_version);
     row.client_version =
@@ -311,7 +301,7 @@ mod tests {
     fn spec() -> SampleSpec {
         let line = "run_id=r number=3 total=8 round=1 rounds=2 suite=seed benchmark=basic_batch system=memory \
             durability=shipped clients=4 in_flight=1 batch=10 \
-            accounts=2 skew_pct=0 transport=tcp generator=own server_cores= client_cores= cache_mib=64 load_before_pct= warmup_ns=0 time_ns= ops=1000 seed=1 timeout_ns=1 host= git=";
+            accounts=2 skew_pct=0 arrivals=closed rate_per_s=0 rtt_us=0 style=one-call preload=0 transport=tcp generator=own server_cores= client_cores= cache_mib=64 load_before_pct= interval_ns= warmup_ns=0 time_ns= ops=1000 seed=1 timeout_ns=1 host= git=";
         line.parse().expect("a sample")
     }
 

@@ -1,8 +1,34 @@
 //! Which columns there are and what each holds, as the fields of [`Measurement`] say.
 
+use csv::StringRecord;
 use serde_json::Value;
 
-use super::{Measurement, header};
+use super::{Measurement, SCHEMA, header};
+
+/// What schema 3 added to schema 2.
+pub(super) const SINCE_SCHEMA_3: [&str; 21] = [
+    "arrivals",
+    "style",
+    "preload",
+    "messages",
+    "message_transfers_mean_permille",
+    "message_transfers_max",
+    "syncs",
+    "log_bytes",
+    "stored_before",
+    "stored_after",
+    "disk_bytes_before",
+    "disk_bytes_after",
+    "offered_ops",
+    "late_ops",
+    "backlog_ops",
+    "saturated",
+    "latency_error_permille",
+    "service_ns_mean",
+    "service_ns_p50",
+    "service_ns_p99",
+    "service_ns_max",
+];
 
 /// A column of a file that spreadsheets open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +45,17 @@ pub fn columns() -> Vec<Column> {
     let row = serde_json::to_value(Measurement::default()).expect("a row serializes");
     let column = |name: &str| Column { name: name.to_owned(), is_text: row[name].is_string() };
     header().expect("a row serializes").split(',').map(column).collect()
+}
+
+/// The schema whose header this is, with its columns: the present one, or the one before, whose rows are read too.
+#[must_use]
+pub(super) fn known(names: &StringRecord) -> Option<(u64, Vec<Column>)> {
+    let all = columns();
+    let older: Vec<_> =
+        all.iter().filter(|column| !SINCE_SCHEMA_3.contains(&column.name.as_str())).cloned().collect();
+    let is_header =
+        |columns: &Vec<Column>| names.iter().eq(columns.iter().map(|column| column.name.as_str()));
+    [(SCHEMA, all), (2, older)].into_iter().find(|(_, columns)| is_header(columns))
 }
 
 /// Each field of a row under its column: text, a number, or null for unknown.

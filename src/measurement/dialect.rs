@@ -2,7 +2,7 @@
 
 use csv::StringRecord;
 
-use super::columns::columns;
+use super::columns;
 
 /// Begins what some spreadsheets save as UTF-8.
 pub(super) const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -46,7 +46,7 @@ pub(super) fn without_blank_end(record: &StringRecord, len: usize) -> StringReco
 
 /// Whether these are the names of our columns, in their order.
 pub(super) fn is_ours(names: &StringRecord) -> bool {
-    names.iter().eq(columns().iter().map(|column| column.name.as_str()))
+    columns::known(names).is_some()
 }
 
 /// What shows that a spreadsheet saved a file with our columns; `None` where its header is not ours, or as we write it.

@@ -13,7 +13,7 @@ use csv::StringRecord;
 
 use super::{
     Measurement, SCHEMA, UTC_END_S,
-    columns::{Column, columns},
+    columns::{self, Column, columns},
     dialect::{self, Header},
     header, predecessor,
     sheet::why_no_number,
@@ -60,7 +60,7 @@ fn untouched(path: &Path) -> Option<Vec<Measurement>> {
         if record.len() != names.len() {
             return None;
         }
-        check_schema(&names, &record).ok()?;
+        check_schema(&names, &record, SCHEMA).ok()?;
         rows.push(row(&columns, &names, &record).ok()?);
     }
     (!rows.is_empty()).then_some(rows)
@@ -76,15 +76,31 @@ fn rows(bytes: &[u8]) -> Result<Vec<Measurement>, String> {
     let is_blank = |record: &StringRecord| record.iter().all(str::is_empty);
     let records = dialect::records(&text, header.separator).skip(1);
     let records = records.filter(|record| !record.as_ref().is_ok_and(is_blank));
-    let mut records = records.map(|record| sized(&record.map_err(|error| error.to_string())?, &header));
+    let (schema, columns) = columns::known(&header.names).unwrap_or_default();
+    let mut records =
+        records.map(|record| sized(&record.map_err(|error| error.to_string())?, &header, schema));
     if predecessor::is_foreign(&header.names) {
         return predecessor::rows(&header.names, records);
     }
-    let columns = columns();
+    let now = self::columns::columns();
+    let names: StringRecord = now.iter().map(|column| column.name.as_str()).collect();
     records.try_fold(Vec::new(), |mut rows, record| {
-        rows.push(row(&columns, &header.names, &record?)?);
+        rows.push(row(&now, &names, &widened(record?, &columns, &now))?);
         Ok(rows)
     })
+}
+
+/// A record of an older schema with all of today's fields, those that it lacks being blank.
+fn widened(record: StringRecord, columns: &[Column], now: &[Column]) -> StringRecord {
+    if columns.len() == now.len() {
+        return record;
+    }
+    let mut fields = columns.iter().zip(&record).peekable();
+    let mut field =
+        |column: &Column| fields.next_if(|(known, _)| *known == column).map_or("", |(_, field)| field);
+    let mut wide: StringRecord = now.iter().map(&mut field).collect();
+    wide.set_position(record.position().cloned());
+    wide
 }
 
 fn why_no_text(bytes: &[u8], valid: usize) -> String {
@@ -123,12 +139,12 @@ fn with_time(mut row: Measurement, record: &StringRecord) -> Result<Measurement,
 }
 
 /// A record with a field for each name, the blank ones beyond them being dropped.
-fn sized(record: &StringRecord, header: &Header) -> Result<StringRecord, String> {
+fn sized(record: &StringRecord, header: &Header, schema: u64) -> Result<StringRecord, String> {
     let (line, names) = (line_of(record), &header.names);
     if record.iter().zip(names).all(|(field, name)| field == name) {
         return Err(format!("line {line} is a header again: give each file by itself"));
     }
-    check_schema(names, record)?;
+    check_schema(names, record, schema)?;
     let cut = dialect::without_blank_end(record, names.len());
     let why = match cut.len() {
         len if len < names.len() => "it was cut off",
@@ -142,12 +158,13 @@ fn sized(record: &StringRecord, header: &Header) -> Result<StringRecord, String>
     ))
 }
 
-/// Rows of another version may have more fields, or fewer.
-fn check_schema(names: &StringRecord, record: &StringRecord) -> Result<(), String> {
+/// Rows of another version than the header may have more fields, or fewer.
+fn check_schema(names: &StringRecord, record: &StringRecord, expected: u64) -> Result<(), String> {
     let field = names.iter().position(|name| name == "schema").and_then(|column| record.get(column));
     match field.map(|field| (field, field.parse::<u64>())) {
-        Some((field, Ok(schema))) if schema != SCHEMA => {
-            let why = format!("is not {SCHEMA}, as the header has it: keep rows of different versions apart");
+        Some((field, Ok(schema))) if schema != expected => {
+            let why =
+                format!("is not {expected}, as the header has it: keep rows of different versions apart");
             Err(at(record, "schema", field, &why))
         }
         _ => Ok(()),

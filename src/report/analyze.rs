@@ -9,7 +9,7 @@ use super::{
     case::{CaseKey, is_baseline, system_place},
     floor, series,
 };
-use crate::{machine::Machine, measurement::Measurement, stats};
+use crate::{machine::Machine, measurement::Measurement, plan::Style, stats};
 
 /// What makes rows of one case samples of the same thing. Unless runs are pooled, the run belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +17,7 @@ pub(super) struct SeriesKey<'a> {
     place: usize,
     system: &'a str,
     generator: &'a str,
+    style: &'a str,
     machine: usize,
     run_id: &'a str,
     server_version: &'a str,
@@ -104,6 +105,7 @@ fn series_key(row: &Measurement, machine: usize, pool: bool) -> SeriesKey<'_> {
         place: system_place(&row.system),
         system: &row.system,
         generator: &row.generator,
+        style: if row.style == Style::Interactive.name() { Style::Interactive.name() } else { "" },
         machine,
         run_id: if pool { "" } else { &row.run_id },
         server_version: &row.server_version,
@@ -150,8 +152,14 @@ fn distinctions(keys: &[&SeriesKey]) -> Vec<String> {
             [Some(server), Some(client)] => format!("{server} cores for the server, {client} for the client"),
             _ => "cores shared".into(),
         };
-        let texts =
-            [key.run_id, key.server_version, key.client_version, key.server_settings, key.harness_version];
+        let texts = [
+            key.style,
+            key.run_id,
+            key.server_version,
+            key.client_version,
+            key.server_settings,
+            key.harness_version,
+        ];
         [machine, replicas, pinned].into_iter().chain(texts.map(String::from)).collect::<Vec<_>>()
     };
     let distinction = |key: &&SeriesKey| {

@@ -1,13 +1,13 @@
 //! What tells cases apart, in which order they are shown, and how they are called.
 
-use std::{cmp::Ordering, fmt::Write};
+use std::{cmp::Ordering, fmt::Write, time::Duration};
 
 use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::{
     measurement::Measurement,
-    plan::{Benchmark, Suite},
+    plan::{Arrivals, Benchmark, Suite},
 };
 
 /// All that makes samples of different systems comparable.
@@ -23,8 +23,11 @@ pub struct CaseKey {
     pub batch: u32,
     pub accounts: u32,
     pub skew_pct: u32,
+    /// `even` or `poisson`, or blank: a closed loop.
+    pub arrivals: String,
     pub rate_per_s: Option<u64>,
     pub rtt_us: Option<u64>,
+    pub preload: Option<u64>,
     /// `unix`, or blank: by TCP, as everybody can, or not sent at all.
     pub transport: String,
 }
@@ -42,8 +45,14 @@ impl CaseKey {
             batch: row.batch,
             accounts: row.accounts,
             skew_pct: row.skew_pct,
+            arrivals: if row.arrivals == Arrivals::Closed.name() {
+                String::new()
+            } else {
+                row.arrivals.clone()
+            },
             rate_per_s: row.rate_per_s,
             rtt_us: row.rtt_us,
+            preload: row.preload.filter(|&count| count > 0),
             transport: if row.transport == "unix" { row.transport.clone() } else { String::new() },
         }
     }
@@ -78,8 +87,14 @@ impl CaseKey {
         if let Some(rate_per_s) = self.rate_per_s {
             let _ = write!(label, ", {rate_per_s} a second");
         }
+        if !self.arrivals.is_empty() {
+            let _ = write!(label, ", {} arrivals", self.arrivals);
+        }
         if let Some(rtt_us) = self.rtt_us {
-            let _ = write!(label, ", {rtt_us} us of network");
+            let _ = write!(label, ", rtt {}", humantime::format_duration(Duration::from_micros(rtt_us)));
+        }
+        if let Some(preload) = self.preload {
+            let _ = write!(label, ", {preload} stored before");
         }
         if !self.transport.is_empty() {
             let _ = write!(label, ", {} socket", self.transport);
@@ -109,7 +124,9 @@ impl CaseKey {
 
 impl Ord for CaseKey {
     fn cmp(&self, other: &Self) -> Ordering {
-        let rest = |key: &Self| (key.rate_per_s, key.rtt_us, key.transport.clone());
+        let rest = |key: &Self| {
+            (key.rtt_us, key.rate_per_s, key.arrivals.clone(), key.preload, key.transport.clone())
+        };
         self.order().cmp(&other.order()).then_with(|| rest(self).cmp(&rest(other)))
     }
 }
@@ -179,7 +196,10 @@ mod tests {
         assert_eq!(label(|row| row.accounts = 10_000), "basic, 10000 accounts");
         assert_eq!(label(|row| row.skew_pct = 109), "basic, skew 1.09");
         assert_eq!(label(|row| row.rate_per_s = Some(5)), "basic, 5 a second");
-        assert_eq!(label(|row| row.rtt_us = Some(7)), "basic, 7 us of network");
+        assert_eq!(label(|row| row.arrivals = "even".into()), "basic, even arrivals");
+        assert_eq!(label(|row| row.arrivals = "closed".into()), "basic");
+        assert_eq!(label(|row| row.preload = Some(9)), "basic, 9 stored before");
+        assert_eq!(label(|row| row.rtt_us = Some(7)), "basic, rtt 7us");
         assert_eq!(label(|row| row.transport = "unix".into()), "basic, unix socket");
         assert_eq!(label(|row| row.transport = "tcp".into()), "basic");
         assert_eq!(CaseKey::of(&row("basic", "redis", 1, 1)).label(true), "seed basic");

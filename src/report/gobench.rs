@@ -53,8 +53,10 @@ fn name(case: &Case, series: &Series, machine: &Machine) -> String {
         batch,
         accounts,
         skew_pct,
+        arrivals,
         rate_per_s,
         rtt_us,
+        preload,
         transport,
     } = &case.key;
     let mut name = format!(
@@ -76,8 +78,11 @@ fn name(case: &Case, series: &Series, machine: &Machine) -> String {
     for (key, value, _) in plainest.into_iter().filter(|&(_, &value, plain)| value != plain) {
         let _ = if *value == 0 { write!(name, "/{key}=cores") } else { write!(name, "/{key}={value}") };
     }
-    for (key, value) in [("rate_per_s", rate_per_s), ("rtt_us", rtt_us)] {
+    for (key, value) in [("rate_per_s", rate_per_s), ("rtt_us", rtt_us), ("preload", preload)] {
         value.map(|value| write!(name, "/{key}={value}"));
+    }
+    if !arrivals.is_empty() {
+        let _ = write!(name, "/arrivals={}", word(arrivals));
     }
     if !transport.is_empty() {
         let _ = write!(name, "/transport={}", word(transport));
@@ -142,6 +147,8 @@ mod tests {
                 transport: "unix".into(),
                 rate_per_s: Some(5),
                 rtt_us: Some(6),
+                preload: Some(7),
+                arrivals: "even".into(),
                 cores: None,
                 cpu: String::new(),
                 host: "lab".into(),
@@ -162,7 +169,7 @@ goos:
 cpu:
 host: lab
 filesystem:
-BenchmarkLedger/suite=seed/bench=basic_batch/system=postgres/durability=os-cache/in_flight=4/batch=1000/accounts=10000/skew_pct=99/rate_per_s=5/rtt_us=6/transport=unix 1 500 ns/op
+BenchmarkLedger/suite=seed/bench=basic_batch/system=postgres/durability=os-cache/in_flight=4/batch=1000/accounts=10000/skew_pct=99/rate_per_s=5/rtt_us=6/preload=7/arrivals=even/transport=unix 1 500 ns/op
 ";
         assert_eq!(render(&analyze(&rows, false)), expected);
     }

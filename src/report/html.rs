@@ -11,7 +11,7 @@ use super::{
     page::{Column, Grid, Group, Notes, Page},
     table, words,
 };
-use crate::plan::Benchmark;
+use crate::plan::{Benchmark, Suite};
 
 mod answer;
 mod axis;
@@ -133,7 +133,7 @@ fn command(case: &Case) -> String {
     let mut command =
         format!("./run.sh --suite {suite} --benchmark {} --system {}", key.benchmark, systems.join(","));
     let takes = Benchmark::from_str(&key.benchmark, false).ok();
-    let is_ledger = suite == "ledger";
+    let is_ledger = Suite::from_str(suite, false).is_ok_and(Suite::is_of_ledger);
     let flags = [
         (is_ledger, "durability", key.durability.clone()),
         (takes.is_some_and(Benchmark::takes_clients) && key.clients > 0, "clients", key.clients.to_string()),
@@ -145,6 +145,10 @@ fn command(case: &Case) -> String {
         (takes.is_some_and(Benchmark::takes_batch), "batch", key.batch.to_string()),
         (is_ledger, "accounts", key.accounts.to_string()),
         (!key.transport.is_empty(), "transport", key.transport.clone()),
+        (key.rtt_us.is_some(), "rtt", format!("{}us", key.rtt_us.unwrap_or_default())),
+        (key.rate_per_s.is_some(), "rate", key.rate_per_s.unwrap_or_default().to_string()),
+        (!key.arrivals.is_empty(), "arrivals", key.arrivals.clone()),
+        (key.preload.is_some(), "preload", key.preload.unwrap_or_default().to_string()),
         (key.skew_pct > 0, "skew", format!("{}.{:02}", key.skew_pct / 100, key.skew_pct % 100)),
     ];
     for (_, flag, value) in flags.iter().filter(|(is_asked, ..)| *is_asked) {

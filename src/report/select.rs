@@ -59,7 +59,15 @@ fn refuse_doubles(rows: &[Measurement]) -> Result<()> {
     for row in rows {
         let sample = (&row.run_id, row.round, &row.suite, &row.benchmark, &row.system, &row.durability);
         let sizes = [row.clients, row.in_flight, row.batch, row.accounts, row.skew_pct];
-        let way = (row.rate_per_s, row.rtt_us, &row.transport, &row.generator);
+        let way = (
+            &row.arrivals,
+            row.rate_per_s,
+            row.rtt_us,
+            &row.style,
+            row.preload,
+            &row.transport,
+            &row.generator,
+        );
         if !seen.insert((sample, sizes, way, row.started_unix_s)) {
             return Err(bad_input(format!(
                 "round {} of run {}, {} on {}, is given twice: name each file once, and remove the copy",

@@ -58,7 +58,7 @@ const fn column(name: &'static str, heading: &'static str, value: fn(&Line) -> V
     Column { name, heading, value }
 }
 
-fn of_the_case() -> [Column; 13] {
+fn of_the_case() -> [Column; 15] {
     [
         column("suite", "suite", |line| text(&line.case.key.suite)),
         column("benchmark", "benchmark", |line| text(&line.case.key.benchmark)),
@@ -72,7 +72,9 @@ fn of_the_case() -> [Column; 13] {
         column("accounts", "accounts", |line| count(Some(line.case.key.accounts))),
         column("skew_pct", "skew, Zipf exponent in %", |line| count(Some(line.case.key.skew_pct))),
         column("rate_per_s", "arrivals, 1/s", |line| count(line.case.key.rate_per_s)),
+        column("arrivals", "arrivals", |line| text(&line.case.key.arrivals)),
         column("rtt_us", "added network, us", |line| count(line.case.key.rtt_us)),
+        column("preload", "stored before", |line| count(line.case.key.preload)),
         column("transport", "transport, if not TCP", |line| text(&line.case.key.transport)),
         column("system", "system", |line| text(&line.series.system)),
         column("distinction", "of", |line| text(&line.series.distinction)),

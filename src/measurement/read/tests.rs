@@ -200,3 +200,35 @@ fn other_encodings_are_refused() {
     assert!(read(Path::new("/dev/full")).expect_err("no end").to_string().ends_with("is no file"));
     assert!(read(Path::new("/dev")).expect_err("a folder").to_string().ends_with("is no file"));
 }
+
+/// A line of `text` with the field under `name` gone, or its header.
+fn without(text: &str, names: &[&str]) -> String {
+    let header: Vec<&str> = text.lines().next().expect("a header").split(',').collect();
+    let keep = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let kept =
+            header.iter().zip(fields).filter(|(name, _)| !names.contains(name)).map(|(_, field)| field);
+        kept.collect::<Vec<_>>().join(",") + "\n"
+    };
+    text.lines().map(keep).collect()
+}
+
+#[test]
+fn rows_of_the_schema_before_are_read_with_blanks_for_what_it_lacks() {
+    let row = Measurement {
+        schema: 2,
+        verified: "yes".into(),
+        rate_per_s: Some(4),
+        commits: Some(5),
+        latency_ns_max: Some(6),
+        filesystem: "ext4".into(),
+        ..Measurement::default()
+    };
+    let now = crate::measurement::csv_lines(std::slice::from_ref(&row), true).expect("written");
+    let before = without(&now, &columns::SINCE_SCHEMA_3);
+    assert_eq!(rows(before.as_bytes()).expect("read"), [row]);
+    let told = rows(before.replacen("\n2,", "\n3,", 1).as_bytes()).expect_err("another schema");
+    assert!(told.contains("is not 2, as the header has it"), "{told}");
+    let cut = before.trim_end().strip_suffix(",ext4").expect("its last field");
+    assert!(rows(cut.as_bytes()).expect_err("cut").contains("it was cut off"));
+}

@@ -11,7 +11,7 @@ pub fn of(key: &CaseKey) -> String {
             the reply; PostgreSQL keeps two balances, on disk before the reply; Redis keeps counters, in memory. The latter \
             two store no transfer, have no id that makes a retry safe and check no overdraft."
             .into(),
-        Ok(Suite::Ledger) => {
+        Ok(Suite::Ledger | Suite::Sweep) => {
             let where_it_is = durability.map(arrived).unwrap_or_default();
             format!(
                 "The same in each: transfers are stored for good under ids that make a retry safe, no account is overdrawn, \

@@ -1,0 +1,158 @@
+//! The flags of a sweep: those of a plan, over lists that make a map.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use super::{
+    PlanArgs,
+    check::{CheckedPlan, absolute},
+    values::duration,
+};
+use crate::{
+    error::bad_input,
+    ledger::System,
+    plan::{Benchmark, Case, Style, Suite},
+    sweep::{self, Cell},
+};
+
+const BATCHES: [u32; 5] = [1, 10, 100, 1_000, 8_189];
+const CLIENTS: [u32; 5] = [1, 4, 16, 64, 256];
+/// Two hot ones, and many.
+const ACCOUNTS: [u32; 2] = [2, 10_000];
+/// This machine alone, and two of them in neighbouring data centres.
+const RTTS_US: [u32; 2] = [0, 1_000];
+/// What latency is drawn for against offered load.
+const CLIENTS_AT_RATE: u32 = 64;
+/// Beyond it the slowest system takes seconds for one op: a sample would be of a few.
+const TRANSFERS_IN_FLIGHT_MAX: u64 = 131_072;
+const WARMUP: Duration = Duration::from_millis(250);
+const TIME: Duration = Duration::from_millis(500);
+
+/// The flags of a sweep.
+#[derive(Args, Clone, Debug)]
+pub struct SweepArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+    /// How long the sweep may take, about: what does not fit is named and left out.
+    #[arg(long, value_name = "DURATION", default_value = "20m", allow_hyphen_values = true, value_parser = duration)]
+    budget: Duration,
+    /// Go on with the last sweep of the same --csv: only what is missing is measured.
+    #[arg(long, conflicts_with_all = [
+        "suite", "benchmark", "system", "durability", "clients", "in_flight", "batch", "accounts", "skew", "rtt",
+        "rate", "arrivals", "style", "preload", "transport", "rounds", "warmup", "time", "ops", "quick", "interval",
+        "seed", "pin", "timeout", "host", "data", "budget",
+    ])]
+    pub resume: bool,
+}
+
+/// A sweep, checked.
+#[derive(Debug)]
+pub struct CheckedSweep {
+    /// What is measured.
+    pub plan: CheckedPlan,
+    /// How long it will take, about.
+    pub estimate: Duration,
+    /// What the budget has no room for.
+    pub left_out: Vec<Cell>,
+    /// Cases that make no sense, by the reason.
+    pub refused: Vec<(String, usize)>,
+}
+
+impl SweepArgs {
+    /// Where the rows go; absolute.
+    pub fn csv(&self) -> Result<PathBuf> {
+        absolute(self.plan.csv.as_deref().unwrap_or(Path::new("results/results.csv")))
+    }
+
+    /// Checks as a plan is checked; cases that make no sense are left out instead of refused. Writes nothing.
+    pub fn check(&self) -> Result<CheckedSweep> {
+        let args = self.with_defaults()?;
+        let (cases, refused) = sensible(&args)?;
+        let settings = args.settings(&cases)?;
+        let selection = sweep::select(&cases, settings.rounds, settings.load, self.budget);
+        if !selection.cases.iter().any(|case| case.suite == Suite::Sweep) {
+            return Err(bad_input("--budget: not one cell fits: allow more, or fewer --rounds"));
+        }
+        let (csv, data) = args.check_files(&selection.cases)?;
+        let plan = CheckedPlan { settings, cases: selection.cases, csv, data };
+        Ok(CheckedSweep { plan, estimate: selection.estimate, left_out: selection.left_out, refused })
+    }
+
+    /// The lists of a map where none are given.
+    fn with_defaults(&self) -> Result<PlanArgs> {
+        let mut args = self.plan.clone();
+        if !args.suite.is_empty() || !args.benchmark.is_empty() {
+            return Err(bad_input(
+                "a sweep has a suite of its own: --suite and --benchmark are for ./run.sh alone",
+            ));
+        }
+        if args.ops.is_some() {
+            return Err(bad_input("a sweep's samples end by --time, not by --ops"));
+        }
+        args.suite = vec![Suite::Sweep, Suite::Floor];
+        args.benchmark =
+            vec![Benchmark::Transfers, Benchmark::Loopback, Benchmark::DiskDsync, Benchmark::DiskFdatasync];
+        let is_at_rate = !args.rate.is_empty();
+        let default = |list: &mut Vec<u32>, map: &[u32], at_rate: u32| {
+            if list.is_empty() {
+                *list = if is_at_rate { vec![at_rate] } else { map.to_vec() };
+            }
+        };
+        default(&mut args.batch, &BATCHES, 1);
+        default(&mut args.clients, &CLIENTS, CLIENTS_AT_RATE);
+        default(&mut args.accounts, &ACCOUNTS, ACCOUNTS[1]);
+        default(&mut args.rtt, &RTTS_US, 0);
+        if args.style.is_empty() && args.batch.contains(&1) && is_asked_for(&args, System::Postgres) {
+            args.style =
+                if is_at_rate { vec![Style::OneCall] } else { vec![Style::OneCall, Style::Interactive] };
+        }
+        if !args.quick {
+            args.warmup = args.warmup.or(Some(WARMUP));
+            args.time = args.time.or(Some(TIME));
+        }
+        Ok(args)
+    }
+}
+
+fn is_asked_for(args: &PlanArgs, system: System) -> bool {
+    args.system.is_empty() || args.system.contains(&system)
+}
+
+/// The cases that can be measured, and why others cannot.
+fn sensible(args: &PlanArgs) -> Result<(Vec<Case>, Vec<(String, usize)>)> {
+    let (mut cases, mut refused) = (Vec::new(), Vec::<(String, usize)>::new());
+    for case in args.all_cases()? {
+        let Err(error) = check_size(&case).and_then(|()| args.check_case(&case)) else {
+            cases.push(case);
+            continue;
+        };
+        let why = error.to_string();
+        match refused.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, count)) => *count += 1,
+            None => refused.push((why, 1)),
+        }
+    }
+    if !cases.iter().any(|case| case.suite == Suite::Sweep) {
+        let (why, _) = refused.into_iter().next().context("a sweep has a case")?;
+        return Err(bad_input(why));
+    }
+    Ok((cases, refused))
+}
+
+fn check_size(case: &Case) -> Result<()> {
+    let transfers = u64::from(case.clients) * u64::from(case.in_flight) * u64::from(case.batch);
+    if transfers <= TRANSFERS_IN_FLIGHT_MAX {
+        return Ok(());
+    }
+    let Case { clients, in_flight, batch, .. } = case;
+    let in_flight = if *in_flight > 1 { format!(" with {in_flight} in flight") } else { String::new() };
+    Err(bad_input(format!(
+        "batches of {batch} by {clients} clients{in_flight} are more than {TRANSFERS_IN_FLIGHT_MAX} transfers at once, \
+         which take a slow system seconds"
+    )))
+}
