@@ -225,6 +225,21 @@ pub struct Description {
     pub waits_for_disk: Option<bool>,
 }
 
+/// What a server has counted since it started: each only rises. `None` where it does not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Times that it had its log put on disk.
+    pub syncs: Option<u64>,
+    /// Bytes that it wrote to its log.
+    pub log_bytes: Option<u64>,
+    /// Checkpoints.
+    pub checkpoints: Option<u64>,
+    /// Times that it wrote its log anew.
+    pub rewrites: Option<u64>,
+    /// Snapshots of all data.
+    pub snapshots: Option<u64>,
+}
+
 /// One system's server, reached and ready to be given clients.
 pub trait Server: Send {
     /// Refuses a server whose own settings are not those of the tier.
@@ -241,6 +256,10 @@ pub trait Server: Send {
     /// ledger suite. Off the clock.
     fn settle(&mut self) -> Result<()> {
         Ok(())
+    }
+    /// What it has counted so far. Cheap enough to be asked once an interval during a sample.
+    fn counters(&mut self) -> Result<Counters> {
+        Ok(Counters::default())
     }
     /// What the server says of itself.
     fn describe(&mut self) -> Result<Description>;
