@@ -56,7 +56,7 @@ pub fn select(cases: &[Case], rounds: u32, load: Load, budget: Duration) -> Sele
     }
     let depths = Depths::of(&cells);
     let mut order: Vec<Cell> = by_cell.keys().copied().collect();
-    order.sort_by_key(|cell| (depths.sum(&cell.0), layer(&cell.0), *cell));
+    order.sort_by_key(|cell| (depths.of_cell(&cell.0), layer(&cell.0), *cell));
     let cost = |cases: &[Case]| cases.iter().map(|case| estimate(case, load)).sum::<Duration>() * rounds;
     let mut selection = Selection { estimate: cost(&floors), ..Selection::default() };
     let mut chosen = Vec::new();
@@ -125,7 +125,8 @@ impl Depths {
         }
     }
 
-    fn sum(&self, case: &Case) -> u32 {
+    /// The sum, then the greatest: the middle of a map comes before a fourth of its edge.
+    fn of_cell(&self, case: &Case) -> (u32, u32) {
         let lists = [
             (&self.batches, case.batch),
             (&self.clients, case.clients),
@@ -134,8 +135,9 @@ impl Depths {
             (&self.skews, case.skew_pct),
             (&self.rates, case.rate_per_s),
         ];
-        let within: u32 = lists.iter().map(|(values, value)| depth(place(values, value), values.len())).sum();
-        within + u32::from(place(&self.layers, &layer(case)) > 0)
+        let depths = lists.map(|(values, value)| depth(place(values, &value), values.len()));
+        let layer = u32::from(place(&self.layers, &layer(case)) > 0);
+        (depths.iter().sum::<u32>() + layer, depths.into_iter().chain([layer]).max().unwrap_or_default())
     }
 }
 
@@ -211,6 +213,12 @@ mod tests {
         let next = some.left_out[0].0;
         assert_eq!((next.rtt_us, next.batch, next.clients), (0, 10, 1), "the middle of an edge");
         assert!(some.estimate <= four_cells + Duration::from_millis(100));
+        let grid = cells(&[1, 2, 3, 4, 5], &[1, 2, 3, 4, 5], &[0]);
+        let nine = grid[..2].iter().map(|case| estimate(case, LOAD)).sum::<Duration>() * 9;
+        let nine = sizes(&select(&grid, 1, LOAD, nine + Duration::from_millis(200)));
+        let ends_and_middles: Vec<_> =
+            [1, 3, 5].iter().flat_map(|&batch| [1, 3, 5].map(|clients| (0, batch, clients))).collect();
+        assert_eq!(nine, ends_and_middles);
         assert_eq!(select(&cases, 4, LOAD, four_cells + Duration::from_millis(100)).cases.len(), 2);
     }
 

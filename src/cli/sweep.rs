@@ -156,3 +156,89 @@ fn check_size(case: &Case) -> Result<()> {
          which take a slow system seconds"
     )))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        cli::{Command, parse_from},
+        ledger::Durability,
+    };
+
+    fn sweep(flags: &str) -> Result<CheckedSweep> {
+        let words = ["ledger-bench", "sweep", "--csv", "/nowhere-yet.csv"].into_iter();
+        match parse_from(words.chain(flags.split_whitespace()))? {
+            Command::Sweep(args) => args.check(),
+            other => panic!("{other:?} is no sweep"),
+        }
+    }
+
+    fn distinct<T: Ord>(sweep: &CheckedSweep, value: impl Fn(&Case) -> T) -> Vec<T> {
+        let cells = sweep.plan.cases.iter().filter(|case| case.suite == Suite::Sweep);
+        let mut values: Vec<T> = cells.map(value).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+
+    #[test]
+    fn without_flags_it_is_a_map_of_twenty_minutes() {
+        let map = sweep("").expect("valid");
+        assert!(map.estimate <= Duration::from_secs(1_200), "{:?}", map.estimate);
+        assert!(map.estimate > Duration::from_secs(1_000), "{:?}", map.estimate);
+        assert_eq!(distinct(&map, |case| case.rtt_us), RTTS_US);
+        assert_eq!(distinct(&map, |case| case.accounts), ACCOUNTS);
+        assert_eq!(distinct(&map, |case| case.style), [Style::OneCall, Style::Interactive]);
+        assert_eq!(map.plan.settings.rounds, 6, "fewer give no interval");
+        assert!(!map.left_out.is_empty());
+        let loopbacks = map.plan.cases.iter().filter(|case| case.benchmark == Benchmark::Loopback);
+        assert_eq!(loopbacks.map(|case| case.rtt_us).collect::<Vec<_>>(), RTTS_US, "a floor for each delay");
+    }
+
+    #[test]
+    fn a_larger_budget_leaves_nothing_out_but_what_is_too_much_at_once() {
+        let map = sweep("--budget 24h").expect("valid");
+        assert_eq!(map.left_out, []);
+        assert_eq!(distinct(&map, |case| case.batch), BATCHES);
+        assert_eq!(distinct(&map, |case| case.clients), CLIENTS);
+        let most = distinct(&map, |case| u64::from(case.batch) * u64::from(case.clients)).pop();
+        assert_eq!(most, Some(16 * 8_189));
+        assert_eq!(map.refused.iter().map(|(_, count)| count).sum::<usize>(), 3 * 2 * 2 * 3);
+    }
+
+    #[test]
+    fn what_a_system_cannot_do_is_left_out_and_said() {
+        let map = sweep("--durability fsync,memory --batch 1 --clients 4 --rtt 0").expect("valid");
+        let memory = map.plan.cases.iter().filter(|case| case.durability == Durability::Memory);
+        assert!(memory.clone().count() > 0 && memory.clone().all(|case| case.system != System::Tigerbeetle));
+        assert!(map.refused[0].0.contains("tigerbeetle has fsync alone"), "{:?}", map.refused);
+        let error = sweep("--system tigerbeetle --durability memory").expect_err("nothing is left");
+        assert!(error.to_string().contains("tigerbeetle has fsync alone"), "{error}");
+    }
+
+    #[test]
+    fn at_a_rate_it_is_latency_over_load() {
+        let map = sweep("--rate 100,1000,5000").expect("valid");
+        assert_eq!(distinct(&map, |case| case.rate_per_s), [100, 1_000, 5_000]);
+        assert_eq!(
+            distinct(&map, |case| (case.clients, case.batch, case.accounts, case.rtt_us)),
+            [(64, 1, 10_000, 0)]
+        );
+    }
+
+    #[test]
+    fn wrong_flags_are_refused() {
+        for (flags, told) in [
+            ("--suite ledger", "a sweep has a suite of its own"),
+            ("--benchmark single", "a sweep has a suite of its own"),
+            ("--ops 5", "end by --time"),
+            ("--budget 1s", "not one cell fits"),
+            ("--resume --batch 1", "cannot be used with"),
+            ("--resume --budget 1m", "cannot be used with"),
+            ("--batch 1,1", "--batch names a value twice"),
+        ] {
+            let error = sweep(flags).expect_err(flags).to_string();
+            assert!(error.contains(told), "{flags}: {error}");
+        }
+    }
+}
