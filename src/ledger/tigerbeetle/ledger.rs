@@ -10,7 +10,7 @@ use tigerbeetle_unofficial::{
 use super::{CODE, LEDGER, Waiter, seed::sums};
 use crate::{
     ledger::{
-        Account, Ledger,
+        Account, EVENTS_MAX, Ledger,
         model::{Kind, NewAccount, Outcome, Refusal, Stored, Transfer, ensure_valid},
     },
     meter::Meter,
@@ -18,26 +18,74 @@ use crate::{
 
 type Reply = Result<(), CreateTransfersError>;
 
-/// A request that was sent.
-enum InFlight {
-    Waiting(Pin<Box<dyn Future<Output = Reply> + Send>>),
-    /// Its reply came while it was being sent: the client's thread is not ours.
-    Answered(Reply),
+/// Requests that left together.
+struct Sent {
+    /// Transfers of each whose answer was not passed on yet.
+    sizes: VecDeque<u32>,
+    /// Transfers of those before.
+    passed_on: u32,
+    answer: Answer,
 }
 
-/// One caller of the shared client. What waits for the client's one request in flight coalesces
+enum Answer {
+    Awaited(Pin<Box<dyn Future<Output = Reply> + Send>>),
+    /// What was refused and not passed on yet, by its place among all transfers.
+    There(VecDeque<Refusal>),
+}
+
+/// One caller of the shared client. What waits for the client's one message in flight coalesces
 /// into the next, also of other callers.
+///
+/// Requests that one caller has in flight leave together once it has to wait: one by one, the first would be a message
+/// by itself, and only each second message would hold the others.
 pub struct Client {
     shared: Arc<tb::Client>,
     waiter: Waiter,
     prepared: VecDeque<Vec<tb::Transfer>>,
-    in_flight: VecDeque<InFlight>,
+    submitted: VecDeque<Vec<tb::Transfer>>,
+    sent: VecDeque<Sent>,
     meter: Meter,
 }
 
 impl Client {
     pub fn new(shared: Arc<tb::Client>, waiter: Waiter, meter: Meter) -> Self {
-        Self { shared, waiter, prepared: VecDeque::new(), in_flight: VecDeque::new(), meter }
+        let (prepared, submitted, sent) = Default::default();
+        Self { shared, waiter, prepared, submitted, sent, meter }
+    }
+
+    /// Sends all that was submitted, as much together as one message holds.
+    fn send(&mut self) -> Result<()> {
+        while let Some(mut transfers) = self.submitted.pop_front() {
+            let mut sizes = VecDeque::from([u32::try_from(transfers.len())?]);
+            while let Some(next) = self.submitted.front()
+                && transfers.len() + next.len() <= EVENTS_MAX
+            {
+                sizes.push_back(u32::try_from(next.len())?);
+                transfers.append(self.submitted.front_mut().context("it was there")?);
+                self.submitted.pop_front();
+            }
+            let client = Arc::clone(&self.shared);
+            let mut reply: Pin<Box<dyn Future<Output = Reply> + Send>> =
+                Box::pin(async move { client.create_transfers(transfers).await });
+            // The first poll hands the request to the client's thread, which may have the reply by then.
+            let answer = match self.waiter.poll(reply.as_mut()) {
+                Poll::Pending => Answer::Awaited(reply),
+                Poll::Ready(reply) => Answer::There(refusals(reply)?),
+            };
+            self.sent.push_back(Sent { sizes, passed_on: 0, answer });
+        }
+        Ok(())
+    }
+
+    /// Whether the first answer is still awaited.
+    fn must_wait(&mut self) -> Result<bool> {
+        let Some(Sent { answer, .. }) = self.sent.front_mut() else { return Ok(true) };
+        if let Answer::Awaited(reply) = answer
+            && let Poll::Ready(reply) = self.waiter.poll(reply.as_mut())
+        {
+            *answer = Answer::There(refusals(reply)?);
+        }
+        Ok(matches!(answer, Answer::Awaited(_)))
     }
 }
 
@@ -59,32 +107,24 @@ impl Ledger for Client {
     }
 
     fn submit(&mut self) -> Result<()> {
-        let request = self.prepared.pop_front().context("nothing is prepared")?;
+        self.submitted.push_back(self.prepared.pop_front().context("nothing is prepared")?);
         self.meter.count();
-        let client = Arc::clone(&self.shared);
-        let mut reply: Pin<Box<dyn Future<Output = Reply> + Send>> =
-            Box::pin(async move { client.create_transfers(request).await });
-        // The first poll hands the request to the client's thread.
-        self.in_flight.push_back(match self.waiter.poll(reply.as_mut()) {
-            Poll::Pending => InFlight::Waiting(reply),
-            Poll::Ready(reply) => InFlight::Answered(reply),
-        });
         Ok(())
     }
 
     fn receive(&mut self) -> Result<Vec<Refusal>> {
-        let reply = match self.in_flight.pop_front().context("nothing is in flight")? {
-            InFlight::Waiting(reply) => self.waiter.wait(reply)?,
-            InFlight::Answered(reply) => reply,
-        };
-        match reply {
-            Ok(()) => Ok(Vec::new()),
-            Err(CreateTransfersError::Api(refusals)) => {
-                let refusals = refusals.as_slice().iter();
-                refusals.map(|one| refusal(one.index(), one.kind().into_snake_case_str())).collect()
-            }
-            Err(error) => Err(error.into()),
+        if self.must_wait()? {
+            self.send()?;
         }
+        let sent = self.sent.front_mut().context("nothing is in flight")?;
+        if let Answer::Awaited(reply) = &mut sent.answer {
+            sent.answer = Answer::There(refusals(self.waiter.wait(reply.as_mut())?)?);
+        }
+        let refused = sent.next();
+        if sent.sizes.is_empty() {
+            self.sent.pop_front();
+        }
+        Ok(refused)
     }
 
     fn accounts(&mut self, ids: &[u128]) -> Result<Vec<Option<Account>>> {
@@ -104,6 +144,29 @@ impl Ledger for Client {
     /// It has no such request.
     fn transfer_count(&mut self) -> Result<Option<u64>> {
         Ok(None)
+    }
+}
+
+impl Sent {
+    /// What was refused of the next request, by its place in that.
+    fn next(&mut self) -> Vec<Refusal> {
+        let start = self.passed_on;
+        self.passed_on += self.sizes.pop_front().unwrap_or_default();
+        let Answer::There(refusals) = &mut self.answer else { return Vec::new() };
+        let of_others = refusals.partition_point(|refusal| refusal.index < self.passed_on);
+        refusals.drain(..of_others).map(|one| Refusal { index: one.index - start, ..one }).collect()
+    }
+}
+
+/// What a reply refuses, in order; an error where it is none.
+fn refusals(reply: Reply) -> Result<VecDeque<Refusal>> {
+    match reply {
+        Ok(()) => Ok(VecDeque::new()),
+        Err(CreateTransfersError::Api(refusals)) => {
+            let refusals = refusals.as_slice().iter();
+            refusals.map(|one| refusal(one.index(), one.kind().into_snake_case_str())).collect()
+        }
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -172,6 +235,17 @@ fn stored(transfer: &tb::Transfer) -> Result<Stored> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_request_gets_its_own_refusals() {
+        let refused = |index| Refusal { index, outcome: Outcome::Exists };
+        let answer = Answer::There([0, 2, 3, 6].map(refused).into());
+        let mut sent = Sent { sizes: [2, 1, 3, 1].into(), passed_on: 0, answer };
+        let all: Vec<Vec<u32>> =
+            (0..4).map(|_| sent.next().iter().map(|refusal| refusal.index).collect()).collect();
+        assert_eq!(all, [vec![0], vec![0], vec![0], vec![0]]);
+        assert!(sent.sizes.is_empty());
+    }
 
     #[test]
     fn what_is_found_stands_where_it_was_asked_for() {
