@@ -132,6 +132,26 @@ the_floor_is_measured_with_the_rest() {
     grep -q 'x floor' "$scratch/stdout" && [[ $(grep -c ',floor,.*,machine,.*,yes,' "$csv") == 3 ]] && nothing_left
 }
 
+a_sweep() { ./run.sh sweep "$@" --csv "$csv" --data "$data" >"$scratch/stdout" 2>"$scratch/stderr"; }
+resume() { ./run.sh sweep --resume "$@" --csv "$csv" >"$scratch/stdout" 2>"$scratch/stderr"; }
+some_cells() { [[ $(grep -c ',sweep,transfers,' "$csv" 2>/dev/null) -ge 2 ]]; }
+samples_in_csv() { awk -F, 'NR > 1 { print $2, $5, $7, $8, $10, $12 }' "$csv" | sort -u | wc -l; }
+
+# Four cells and three floors in two rounds: broken off, gone on with, and gone on with where one has failed.
+a_sweep_is_gone_on_with() {
+  local before
+  set -m
+  a_sweep --system redis --batch 1,10 --clients 1,4 --accounts 2 --rtt 0 --rounds 2 --warmup 10ms --time 300ms &
+  pid=$!
+  set +m
+  within 60 some_cells && kill -INT -- "-$pid" && exits 130 wait "$pid" && nothing_left || return
+  before=$(samples_in_csv)
+  ((before < 14)) && exits 2 resume --batch 1 && exits 0 resume || return
+  told "$before of 14 samples are there" && [[ $(samples_in_csv) == 14 && $(grep -c . "$csv") == 15 ]] || return
+  sed -i '0,/,sweep,/{/,sweep,/s/,yes,/,no,/}' "$csv"
+  exits 0 resume && told '13 of 14 samples are there' && [[ $(grep -c . "$csv") == 16 ]] && nothing_left
+}
+
 # held BENCHMARK SYSTEM TEXT COUNT: so many verified rows have the text.
 held() { [[ $(grep -c ",calibration,$1,$2,.*,yes,.*$3" "$csv") -ge $4 ]]; }
 
@@ -284,6 +304,7 @@ check 'tiers of durability are set and read back' tiers_are_set_and_read_back
 check "TigerBeetle's cache is set" the_cache_is_set
 check 'the floor is measured with the rest' the_floor_is_measured_with_the_rest
 check 'calibration against the systems own tools' ours_is_held_against_the_systems_own_tools
+check 'a sweep is broken off and gone on with' a_sweep_is_gone_on_with
 check 'cores are kept apart' cores_are_kept_apart
 check 'cores of what is not ours are not' only_private_servers_are_kept_apart
 check 'sockets in a path that is too long' refused_socket

@@ -50,25 +50,22 @@ pub fn select(files: Vec<(String, Vec<Measurement>)>, choice: Choice) -> Result<
         return Err(bad_input(format!("{}: no rows of {wanted}", names.join(", "))));
     }
     refuse_doubles(&chosen)?;
-    Ok(chosen)
+    Ok(without_retried(chosen))
+}
+
+/// What makes a row the row of one sample: the run, the round and the case.
+fn sample(row: &Measurement) -> impl Ord + '_ {
+    let sample = (&row.run_id, row.round, &row.suite, &row.benchmark, &row.system, &row.durability);
+    let sizes = [row.clients, row.in_flight, row.batch, row.accounts, row.skew_pct];
+    let load = (&row.arrivals, row.rate_per_s, row.rtt_us, &row.style, row.preload);
+    (sample, sizes, load, &row.transport, &row.generator)
 }
 
 /// The same sample counted twice would look like agreement between rounds.
 fn refuse_doubles(rows: &[Measurement]) -> Result<()> {
     let mut seen = BTreeSet::new();
     for row in rows {
-        let sample = (&row.run_id, row.round, &row.suite, &row.benchmark, &row.system, &row.durability);
-        let sizes = [row.clients, row.in_flight, row.batch, row.accounts, row.skew_pct];
-        let way = (
-            &row.arrivals,
-            row.rate_per_s,
-            row.rtt_us,
-            &row.style,
-            row.preload,
-            &row.transport,
-            &row.generator,
-        );
-        if !seen.insert((sample, sizes, way, row.started_unix_s)) {
+        if !seen.insert((sample(row), row.started_unix_s, row.is_verified())) {
             return Err(bad_input(format!(
                 "round {} of run {}, {} on {}, is given twice: name each file once, and remove the copy",
                 row.round, row.run_id, row.benchmark, row.system
@@ -76,6 +73,18 @@ fn refuse_doubles(rows: &[Measurement]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A sample that failed and was measured again, as a resumed sweep does, did not fail.
+fn without_retried(rows: Vec<Measurement>) -> Vec<Measurement> {
+    if rows.iter().all(Measurement::is_verified) {
+        return rows;
+    }
+    let verified: BTreeSet<_> = rows.iter().filter(|row| row.is_verified()).map(sample).collect();
+    let is_kept: Vec<bool> =
+        rows.iter().map(|row| row.is_verified() || !verified.contains(&sample(row))).collect();
+    drop(verified);
+    rows.into_iter().zip(is_kept).filter(|(_, is_kept)| *is_kept).map(|(row, _)| row).collect()
 }
 
 #[cfg(test)]
@@ -129,6 +138,11 @@ mod tests {
             refused.to_string().starts_with("round 1 of run a, basic on redis, is given twice"),
             "{refused}"
         );
+        let failed = |started_unix_s| Measurement { verified: "no".into(), started_unix_s, ..of("a", 1) };
+        let retried = Measurement { started_unix_s: 7, ..of("a", 1) };
+        assert_eq!(chosen(&[&[failed(5), failed(6)]], Choice::Last).expect("rows").len(), 2, "both failed");
+        let rows = [failed(6), failed(7), retried, Measurement { round: 2, ..failed(8) }];
+        assert_eq!(chosen(&[&rows], Choice::Last).expect("rows"), named(&[("a", 1), ("a", 2)]));
         let sizes = |batch| Measurement { batch, ..of("a", 1) };
         chosen(&[&[sizes(1), sizes(2)]], Choice::Last).expect("two cases");
     }
