@@ -25,6 +25,7 @@ declare -A running=()    # system -> identity of our server's process
 data=                    # the folder on the disk that is measured, once it is ours
 child=                   # what `child` waits for
 locked=                  # this checkout is ours
+resumable=               # how an interrupted sweep is gone on with
 half_made=               # what a broken-off build or fetch would leave in the cache
 
 usage() {
@@ -579,6 +580,7 @@ run() {
     say "servers on cores $(word server_cores "$sample"), the client on $(word client_cores "$sample")"
     break
   done
+  [[ $1 != sweep ]] || resumable="./run.sh sweep --resume --csv $csv"
   since=$(date +%s)
   for sample in "${samples[@]}"; do
     measure "$sample"
@@ -588,6 +590,7 @@ run() {
   html=${csv%.csv}.html # another CSV's page is another page
   [[ ${csv##*/} != results.csv ]] || html=${csv%/*}/report.html
   say "the rows are in $csv"
+  [[ -z $resumable ]] || ((failed == 0)) || say "what failed is measured again by $resumable"
   ! child "$bin" report --csv "$csv" --run "$run_id" --format html --output "$html" || say "charts are in $html"
   exit "$failed"
 }
@@ -737,6 +740,7 @@ end() {
     rm -rf "$data"/ledger-bench-{tigerbeetle,redis,postgres,machine,floor-*}
   fi
   [[ -z $locked ]] || rm -f target/servers.pids
+  [[ -z $resumable ]] || (($1 < 128)) || say "to go on: $resumable"
   exit "$1"
 }
 

@@ -144,7 +144,7 @@ a_sweep_is_gone_on_with() {
   a_sweep --system redis --batch 1,10 --clients 1,4 --accounts 2 --rtt 0 --rounds 2 --warmup 10ms --time 300ms &
   pid=$!
   set +m
-  within 60 some_cells && kill -INT -- "-$pid" && exits 130 wait "$pid" && nothing_left || return
+  within 60 some_cells && kill -INT -- "-$pid" && exits 130 wait "$pid" && nothing_left && told "to go on: .* --resume" || return
   before=$(samples_in_csv)
   ((before < 14)) && exits 2 resume --batch 1 && exits 0 resume || return
   told "$before of 14 samples are there" && [[ $(samples_in_csv) == 14 && $(grep -c . "$csv") == 15 ]] || return
