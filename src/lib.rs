@@ -4,10 +4,12 @@
 //! `flags -> Plan [SampleSpec] -> Sample -> Summary -> Measurement (one CSV row) -> report`.
 //! The binary starts no server; `run.sh` computes no number.
 
+pub mod arrivals;
 pub mod cli;
 pub mod command;
 pub mod cpu;
 pub mod error;
+pub mod latencies;
 pub mod ledger;
 pub mod machine;
 pub mod measurement;

@@ -15,6 +15,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{
     error::{bad_input, one_line},
+    latencies::Latencies,
     ledger::{AMOUNT, SeedLedger, Server, System},
     meter::Meter,
     plan::{Benchmark, Case},
@@ -125,11 +126,12 @@ impl Client {
     pub fn run(&mut self, load: Load) -> Sample {
         let mut sample = Sample {
             ops: 0,
-            latencies_ns: Vec::new(),
+            latencies: Latencies::default(),
+            services: Latencies::default(),
+            arrived: None,
             elapsed_ns: 0,
             warmup_ops: 0,
             requests: 0,
-            ended_early: false,
             failed_clients: 0,
             failure: None,
         };

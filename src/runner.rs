@@ -14,7 +14,11 @@ use std::{
 use anyhow::{Context, Result};
 use crossbeam::thread;
 
-use crate::timer::{self, Budget, MonotonicClock, Op, Pace, Span, Timer};
+use crate::{
+    arrivals::{Arrived, Rate},
+    latencies::Latencies,
+    timer::{Budget, MonotonicClock, Op, Pace, Span, Timer},
+};
 
 /// What one client does.
 pub trait Work: Op + Send {
@@ -33,13 +37,34 @@ pub struct Load {
     pub budget: Budget,
 }
 
+/// When the ops of each client begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loop {
+    /// When one before has ended, so many being in flight at once.
+    Closed {
+        /// Of each client.
+        in_flight: usize,
+    },
+    /// When they are due.
+    Open(Rate),
+}
+
+impl Loop {
+    /// One op after the other.
+    pub const ONE_BY_ONE: Self = Self::Closed { in_flight: 1 };
+}
+
 /// One process's measurement of one case.
 #[derive(Debug)]
 pub struct Sample {
     /// Ops that succeeded.
     pub ops: u64,
     /// The latency of every op of every client, in no order; empty where none was kept.
-    pub latencies_ns: Vec<u64>,
+    pub latencies: Latencies,
+    /// In an open loop: the same from when they began, not from when they were due.
+    pub services: Latencies,
+    /// In an open loop: what became of the ops that were due.
+    pub arrived: Option<Arrived>,
     /// From the first client's start to the last client's end, less what a client that is alone
     /// paused to build its requests.
     pub elapsed_ns: u64,
@@ -47,8 +72,6 @@ pub struct Sample {
     pub warmup_ops: u64,
     /// Round trips of the measured ops.
     pub requests: u64,
-    /// A client's room for latencies was full before its budget was spent.
-    pub ended_early: bool,
     /// How many clients failed.
     pub failed_clients: u64,
     /// The first of them, by its number from 1, and why.
@@ -59,6 +82,7 @@ pub struct Sample {
 struct Shared {
     clock: MonotonicClock,
     load: Load,
+    course: Loop,
     pace: Pace,
     clients: usize,
     barrier: Barrier,
@@ -68,21 +92,31 @@ struct Shared {
 /// What one client brings back.
 struct ClientRun {
     warmup_ops: u64,
-    latencies_ns: Vec<u64>,
-    span: Span,
+    measured: Measured,
     requests: u64,
-    share: Budget,
+}
+
+/// Its measured part.
+struct Measured {
+    span: Span,
+    latencies: Latencies,
+    services: Latencies,
+    arrived: Option<Arrived>,
 }
 
 /// Runs one thread for each of `clients` and merges what they measured. Each thread owns its
-/// client meanwhile, so that no two of them write to the same cache line. `in_flight`: ops that
-/// each client has in flight at once.
+/// client meanwhile, so that no two of them write to the same cache line.
 #[must_use]
-pub fn run<W: Work>(clients: Vec<W>, in_flight: usize, load: Load) -> (Sample, Vec<W>) {
+pub fn run<W: Work>(clients: Vec<W>, course: Loop, load: Load) -> (Sample, Vec<W>) {
     assert!(!clients.is_empty(), "a sample has a client");
+    let in_flight = match course {
+        Loop::Closed { in_flight } => in_flight,
+        Loop::Open(_) => 1,
+    };
     let shared = Shared {
         clock: MonotonicClock::start(),
         load,
+        course,
         pace: Pace { in_flight, is_alone: clients.len() == 1 },
         clients: clients.len(),
         barrier: Barrier::new(clients.len()),
@@ -112,25 +146,72 @@ fn drive<W: Work>(client: usize, work: &mut W, shared: &Shared) -> ClientRun {
     }
     shared.barrier.wait();
     let timer = Timer { clock: &shared.clock, pace: shared.pace, stop: &shared.stop };
-    let mut warm_up = caught(|| timer.warm_up(shared.load.warmup_ns, work)).unwrap_or_else(Span::failed);
+    let mut warm_up = caught(|| warm_up(&timer, client, work, shared)).unwrap_or_else(Span::failed);
     warm_up.failure = hello.err().or(warm_up.failure.map(|error| error.context("warm-up")));
-    let (mut latencies_ns, no_room) = match timer::reserve(share, &warm_up) {
-        Ok(room) => (room, None),
-        Err(error) => (Vec::new(), Some(error)),
-    };
-    warm_up.failure = warm_up.failure.or(no_room);
     if warm_up.failure.is_some() {
         fail_all();
     }
+    let mut measured = Measured::reserved(share, &warm_up, shared);
     shared.barrier.wait();
     let requests_before = work.requests();
-    let mut span = caught(|| timer.measure(share, &mut latencies_ns, work)).unwrap_or_else(Span::failed);
-    if span.failure.is_some() {
+    if let Err(panic) = caught(|| measured.fill(&timer, client, share, work, shared)) {
+        measured.span = Span::failed(panic);
+    }
+    if measured.span.failure.is_some() {
         fail_all();
     }
     let requests = work.requests() - requests_before;
-    span.failure = warm_up.failure.or(span.failure);
-    ClientRun { warmup_ops: warm_up.ops, latencies_ns, span, requests, share }
+    measured.span.failure = warm_up.failure.or(measured.span.failure);
+    ClientRun { warmup_ops: warm_up.ops, measured, requests }
+}
+
+/// The warm-up and the measured part of an open loop have arrivals of their own.
+const WARM_UP: u64 = 0;
+const MEASURED: u64 = 1;
+
+fn warm_up<W: Work>(timer: &Timer<MonotonicClock>, client: usize, work: &mut W, shared: &Shared) -> Span {
+    let time_ns = shared.load.warmup_ns;
+    match shared.course {
+        Loop::Closed { .. } => timer.warm_up(time_ns, work),
+        Loop::Open(rate) => {
+            let mut schedule = rate.schedule(client, shared.clients, WARM_UP);
+            timer.measure_due(time_ns, &mut schedule, work, |_| {}).0
+        }
+    }
+}
+
+impl Measured {
+    fn reserved(share: Budget, warm_up: &Span, shared: &Shared) -> Self {
+        let room = || Latencies::reserved(share, warm_up, shared.clients);
+        let services = if matches!(shared.course, Loop::Open(_)) { room() } else { Latencies::default() };
+        let span = Span { start_ns: 0, end_ns: 0, paused_ns: 0, ops: 0, failure: None };
+        Self { span, latencies: room(), services, arrived: None }
+    }
+
+    fn fill<W: Work>(
+        &mut self,
+        timer: &Timer<MonotonicClock>,
+        client: usize,
+        share: Budget,
+        work: &mut W,
+        shared: &Shared,
+    ) {
+        let Self { span, latencies, services, arrived } = self;
+        match shared.course {
+            Loop::Closed { .. } => {
+                *span = timer.measure(share, work, |ended| latencies.keep(ended.latency_ns));
+            }
+            Loop::Open(rate) => {
+                let mut schedule = rate.schedule(client, shared.clients, MEASURED);
+                let time_ns = share.time_ns.expect("an open loop ends by time");
+                let (done, of_those) = timer.measure_due(time_ns, &mut schedule, work, |ended| {
+                    latencies.keep(ended.latency_ns);
+                    services.keep(ended.service_ns);
+                });
+                (*span, *arrived) = (done, Some(of_those));
+            }
+        }
+    }
 }
 
 /// A client that panics fails as any other: the others wait for it at the barrier.
@@ -143,47 +224,41 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T> {
 }
 
 fn merge(runs: Vec<ClientRun>) -> Sample {
-    let failed = runs.iter().any(|run| run.span.failure.is_some());
     let mut sample = Sample {
         ops: 0,
-        latencies_ns: Vec::with_capacity(runs.iter().map(|run| run.latencies_ns.len()).sum()),
-        elapsed_ns: elapsed_ns(&runs),
+        latencies: Latencies::default(),
+        services: Latencies::default(),
+        arrived: runs.iter().map(|run| run.measured.arrived).sum(),
+        elapsed_ns: elapsed_ns(runs.iter().map(|run| &run.measured.span)),
         warmup_ops: 0,
         requests: 0,
-        ended_early: !failed && runs.iter().any(ClientRun::ended_early),
         failed_clients: 0,
         failure: None,
     };
     for (client, run) in runs.into_iter().enumerate() {
-        sample.ops += run.span.ops;
-        sample.latencies_ns.extend(run.latencies_ns);
+        let Measured { span, latencies, services, .. } = run.measured;
+        sample.ops += span.ops;
+        sample.latencies.append(latencies);
+        sample.services.append(services);
         sample.warmup_ops += run.warmup_ops;
         sample.requests += run.requests;
-        sample.failed_clients += u64::from(run.span.failure.is_some());
-        sample.failure = sample.failure.or(run.span.failure.map(|error| (client + 1, error)));
+        sample.failed_clients += u64::from(span.failure.is_some());
+        sample.failure = sample.failure.or(span.failure.map(|error| (client + 1, error)));
     }
     sample
 }
 
-fn elapsed_ns(runs: &[ClientRun]) -> u64 {
-    let start_ns = runs.iter().map(|run| run.span.start_ns).min();
-    let end_ns = runs.iter().map(|run| run.span.end_ns).max();
-    let paused_ns: u64 = runs.iter().map(|run| run.span.paused_ns).sum(); // only one that is alone pauses
+fn elapsed_ns<'a>(spans: impl Iterator<Item = &'a Span> + Clone) -> u64 {
+    let start_ns = spans.clone().map(|span| span.start_ns).min();
+    let end_ns = spans.clone().map(|span| span.end_ns).max();
+    let paused_ns: u64 = spans.map(|span| span.paused_ns).sum(); // only one that is alone pauses
     start_ns.zip(end_ns).map_or(0, |(start_ns, end_ns)| end_ns - start_ns - paused_ns)
-}
-
-impl ClientRun {
-    /// Neither limit of its share was reached, so its room was full.
-    fn ended_early(&self) -> bool {
-        let time_ns = self.span.elapsed_ns();
-        self.share.ops.is_none_or(|ops| self.span.ops < ops)
-            && self.share.time_ns.is_none_or(|limit_ns| time_ns < limit_ns)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrivals::Spacing;
     use std::sync::atomic::AtomicUsize;
 
     #[derive(Default)]
@@ -219,20 +294,20 @@ mod tests {
 
     fn run_all(clients: impl Into<Vec<Counting>>, ops: u64) -> (Sample, Vec<Counting>) {
         let clients = clients.into();
-        run(clients, 1, load(ops))
+        run(clients, Loop::ONE_BY_ONE, load(ops))
     }
 
     #[test]
     fn ops_add_up_over_clients_and_warm_up_stays_out() {
         let clients = [Counting::default(), Counting::default(), Counting::default()];
         let (sample, clients) = run_all(clients, 100);
-        assert_eq!(sample.latencies_ns.len(), 100);
+        assert_eq!(sample.latencies.len(), 100);
         assert_eq!(sample.requests, 200);
         assert!(sample.warmup_ops > 0);
         let done: u64 = clients.iter().map(|client| client.ops).sum();
         assert_eq!(done, 100 + sample.warmup_ops);
         assert!(clients.iter().all(|client| client.hellos == 1));
-        assert!(!sample.ended_early && sample.failure.is_none());
+        assert!(sample.failure.is_none() && sample.arrived.is_none());
     }
 
     #[test]
@@ -242,18 +317,17 @@ mod tests {
         let (client, error) = sample.failure.as_ref().expect("it failed");
         assert_eq!((*client, format!("{error:#}")), (2, "warm-up: op 0 broke".into()));
         assert_eq!(sample.failed_clients, 1);
-        assert!(sample.latencies_ns.is_empty(), "nothing is measured after a failed warm-up");
+        assert!(sample.latencies.is_empty(), "nothing is measured after a failed warm-up");
     }
 
     #[test]
     fn a_client_that_fails_while_measured_stops_the_others_early() {
-        // The second fails at its first measured op; the first would go on until its room is full.
+        // The second fails at its first measured op; the first would go on for ever.
         let clients = [Counting::default(), Counting { fails_at: Some(0), ..Counting::default() }];
         let load = Load { warmup_ns: 0, budget: Budget { time_ns: Some(u64::MAX), ops: None } };
-        let (sample, clients) = run(clients.into(), 1, load);
+        let (sample, clients) = run(clients.into(), Loop::ONE_BY_ONE, load);
         assert_eq!(sample.failure.expect("it failed").0, 2);
         assert_eq!(clients[1].ops, 0);
-        assert!(clients[0].ops < 1 << 26, "its room was filled to the end");
     }
 
     #[test]
@@ -275,7 +349,7 @@ mod tests {
         }
         for warmup_ns in [0, 1] {
             let load = Load { warmup_ns, ..load(1 << 20) };
-            let (sample, _) = run(vec![Panicking(false), Panicking(true)], 1, load);
+            let (sample, _) = run(vec![Panicking(false), Panicking(true)], Loop::ONE_BY_ONE, load);
             let (client, error) = sample.failure.expect("it failed");
             assert_eq!(
                 (client, error.root_cause().to_string()),
@@ -293,30 +367,23 @@ mod tests {
     }
 
     #[test]
-    fn a_share_that_met_neither_limit_ended_early() {
-        let client_run = |ops, end_ns| ClientRun {
-            warmup_ops: 0,
-            latencies_ns: Vec::new(),
-            span: Span { start_ns: 0, end_ns, paused_ns: 0, ops, failure: None },
-            requests: 0,
-            share: Budget { time_ns: Some(100), ops: Some(10) },
-        };
-        assert!(client_run(9, 99).ended_early());
-        assert!(!client_run(10, 99).ended_early());
-        assert!(!client_run(9, 100).ended_early());
+    fn elapsed_spans_all_clients() {
+        let span = |start_ns, end_ns, paused_ns| Span { start_ns, end_ns, paused_ns, ops: 1, failure: None };
+        assert_eq!(elapsed_ns([&span(10, 90, 0), &span(5, 80, 0)].into_iter()), 85);
+        assert_eq!(elapsed_ns([&span(10, 90, 30)].into_iter()), 50);
     }
 
     #[test]
-    fn elapsed_spans_all_clients() {
-        let client_run = |start_ns, end_ns, paused_ns| ClientRun {
-            warmup_ops: 0,
-            latencies_ns: Vec::new(),
-            span: Span { start_ns, end_ns, paused_ns, ops: 1, failure: None },
-            requests: 0,
-            share: Budget { time_ns: Some(1), ops: None },
-        };
-        assert_eq!(elapsed_ns(&[client_run(10, 90, 0), client_run(5, 80, 0)]), 85);
-        assert_eq!(elapsed_ns(&[client_run(10, 90, 30)]), 50);
+    fn in_an_open_loop_as_many_are_done_as_are_due() {
+        let rate = Rate { per_s: 100_000, spacing: Spacing::Even };
+        let load = Load { warmup_ns: 1_000_000, budget: Budget { time_ns: Some(2_000_000), ops: None } };
+        let (sample, clients) = run(vec![Counting::default(), Counting::default()], Loop::Open(rate), load);
+        let arrived = sample.arrived.expect("an open loop");
+        assert_eq!((arrived.offered, arrived.backlog + sample.ops), (200, 200));
+        assert_eq!((sample.latencies.len(), sample.services.len()), (sample.ops, sample.ops));
+        let done: u64 = clients.iter().map(|client| client.ops).sum();
+        assert_eq!(done, sample.ops + sample.warmup_ops);
+        assert!(sample.elapsed_ns >= 2_000_000);
     }
 
     /// Sees whether the other runs ahead of a stage that this one has not ended.
@@ -372,17 +439,8 @@ mod tests {
         let stages = Default::default();
         let client = |me| InStep { stages: &stages, me, ops: 0, overtaken: false };
         let load = Load { warmup_ns: 1, budget: Budget { time_ns: None, ops: Some(2) } };
-        let (_, clients) = run(vec![client(0), client(1)], 1, load);
+        let (_, clients) = run(vec![client(0), client(1)], Loop::ONE_BY_ONE, load);
         assert!(!clients[1].overtaken);
-    }
-
-    #[test]
-    fn no_room_fails_the_sample() {
-        let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(u64::MAX) } };
-        let (sample, clients) = run(vec![Counting::default()], 1, load);
-        let (_, error) = sample.failure.expect("more than memory");
-        assert!(error.to_string().contains("lower --time or --ops"), "{error}");
-        assert_eq!(clients[0].ops, 0);
     }
 
     #[test]
@@ -390,19 +448,5 @@ mod tests {
         let refusing = || Counting { refuses_hello: true, ..Counting::default() };
         let (sample, _) = run_all([refusing(), refusing(), refusing()], 10);
         assert_eq!((sample.failed_clients, sample.failure.expect("they failed").0), (3, 1));
-        assert!(!sample.ended_early, "it failed, which is another thing");
-    }
-
-    #[test]
-    fn one_limit_alone_ends_early_too() {
-        let ended_early = |share, ops, end_ns| {
-            let span = Span { start_ns: 0, end_ns, paused_ns: 0, ops, failure: None };
-            let run = ClientRun { warmup_ops: 0, latencies_ns: Vec::new(), span, requests: 0, share };
-            merge(vec![run]).ended_early
-        };
-        let by_time = Budget { time_ns: Some(100), ops: None };
-        assert!(ended_early(by_time, 9, 99) && !ended_early(by_time, 9, 100));
-        let by_ops = Budget { time_ns: None, ops: Some(10) };
-        assert!(ended_early(by_ops, 9, 99) && !ended_early(by_ops, 10, 99));
     }
 }

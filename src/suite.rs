@@ -5,10 +5,11 @@ use std::{path::Path, time::Duration};
 use anyhow::{Context, Result};
 
 use crate::{
+    arrivals::{Rate, Spacing},
     ledger::{Account, Data, Server, Tally},
     peer,
-    plan::{Benchmark, Case, Generator, Suite},
-    runner::{self, Load, Sample},
+    plan::{Arrivals, Benchmark, Case, Generator, Suite},
+    runner::{self, Load, Loop, Sample},
     watchdog::Board,
 };
 
@@ -91,21 +92,21 @@ impl Clients {
         }
     }
 
-    /// Measures a sample.
+    /// Measures a sample. `seed`: where random arrivals start.
     #[must_use]
-    pub fn run(self, case: &Case, load: Load) -> (Sample, Self) {
-        let in_flight = case.in_flight as usize;
+    pub fn run(self, case: &Case, load: Load, seed: u64) -> (Sample, Self) {
+        let course = course(case, seed);
         match self {
             Self::Seed(clients) => {
-                let (sample, clients) = runner::run(clients, in_flight, load);
+                let (sample, clients) = runner::run(clients, course, load);
                 (sample, Self::Seed(clients))
             }
             Self::Ledger(clients) => {
-                let (sample, clients) = runner::run(clients, in_flight, load);
+                let (sample, clients) = runner::run(clients, course, load);
                 (sample, Self::Ledger(clients))
             }
             Self::Floor(client) => {
-                let (sample, mut clients) = runner::run(vec![client], in_flight, load);
+                let (sample, mut clients) = runner::run(vec![client], course, load);
                 (repeated(sample, case.benchmark), Self::Floor(clients.remove(0)))
             }
             Self::Peer(mut client) => (client.run(load), Self::Peer(client)),
@@ -141,13 +142,23 @@ impl Clients {
     }
 }
 
+/// When a case's ops begin. `seed`: where random gaps start.
+fn course(case: &Case, seed: u64) -> Loop {
+    let at_rate = |spacing| Loop::Open(Rate { per_s: case.rate_per_s, spacing });
+    match case.arrivals {
+        Arrivals::Closed => Loop::Closed { in_flight: case.in_flight as usize },
+        Arrivals::Even => at_rate(Spacing::Even),
+        Arrivals::Poisson => at_rate(Spacing::Poisson { seed }),
+    }
+}
+
 /// Ops that are done several times between two readings of the clock have no latency of their own.
 fn repeated(mut sample: Sample, benchmark: Benchmark) -> Sample {
     let repeats = u64::from(benchmark.repeats());
     if repeats > 1 {
         sample.ops *= repeats;
         sample.warmup_ops *= repeats;
-        sample.latencies_ns.clear();
+        sample.latencies.clear();
     }
     sample
 }

@@ -5,15 +5,24 @@
 use std::{
     collections::VecDeque,
     sync::atomic::{AtomicBool, Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+
+use crate::arrivals::{Arrived, Schedule};
 
 /// A source of monotonic nanoseconds; tests put plain values here.
 pub trait Clock {
     /// Nanoseconds since a fixed, arbitrary moment.
     fn now_ns(&self) -> u64;
+}
+
+/// A clock that one can sleep by.
+pub trait Alarm: Clock {
+    /// Returns at that moment or, as sleepers are woken late, some microseconds after it; at once where it has passed.
+    fn sleep_until(&self, moment_ns: u64);
 }
 
 /// The operating system's monotonic clock. Copies share their origin, so readings of several
@@ -34,6 +43,12 @@ impl MonotonicClock {
 impl Clock for MonotonicClock {
     fn now_ns(&self) -> u64 {
         duration_ns(self.origin.elapsed())
+    }
+}
+
+impl Alarm for MonotonicClock {
+    fn sleep_until(&self, moment_ns: u64) {
+        thread::sleep(Duration::from_nanos(moment_ns.saturating_sub(self.now_ns())));
     }
 }
 
@@ -126,6 +141,17 @@ impl Span {
     }
 }
 
+/// An op that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// When.
+    pub at_ns: u64,
+    /// How long after its begin or, of one that was due at a moment, after that.
+    pub latency_ns: u64,
+    /// How long after its begin.
+    pub service_ns: u64,
+}
+
 /// The stopwatch of one client.
 pub struct Timer<'a, C> {
     /// Where the time comes from.
@@ -144,21 +170,78 @@ impl<C: Clock> Timer<'_, C> {
     }
 
     /// Runs ops until the budget is spent, with one clock read an op (two where it is prepared),
-    /// and pushes each op's latency in nanoseconds, from its begin to its end. Ops in flight then
-    /// are waited for and counted. Never allocates beyond its start: it ends early when
-    /// `latencies` is full (see [`reserve`]).
-    pub fn measure<O: Op>(&self, budget: Budget, latencies: &mut Vec<u64>, ops: &mut O) -> Span {
-        assert!(latencies.is_empty(), "a sample starts with no latencies");
-        let room = latencies.capacity() as u64;
-        let limits = Limits {
-            time_ns: budget.time_ns.unwrap_or(u64::MAX),
-            ops: budget.ops.map_or(room, |ops| ops.min(room)),
-        };
-        self.run(limits, ops, |latency_ns| latencies.push(latency_ns))
+    /// and passes each to `keep`. Ops in flight then are waited for and counted. Never allocates beyond its start.
+    pub fn measure<O: Op>(&self, budget: Budget, ops: &mut O, keep: impl FnMut(Ended)) -> Span {
+        let limits =
+            Limits { time_ns: budget.time_ns.unwrap_or(u64::MAX), ops: budget.ops.unwrap_or(u64::MAX) };
+        self.run(limits, ops, keep)
+    }
+
+    /// Runs ops as they are due, one at a time, until none is that is due within `time_ns`, or that time is over: what was
+    /// due by then and has not begun is counted, and never done. An op is built before it is due where there is time. A late wake-up of this
+    /// client is a part of the op's latency.
+    pub fn measure_due<O: Op>(
+        &self,
+        time_ns: u64,
+        schedule: &mut Schedule,
+        ops: &mut O,
+        mut keep: impl FnMut(Ended),
+    ) -> (Span, Arrived)
+    where
+        C: Alarm,
+    {
+        let start_ns = self.clock.now_ns();
+        let over_ns = start_ns.saturating_add(time_ns);
+        let mut span = Span { start_ns, end_ns: start_ns, paused_ns: 0, ops: 0, failure: None };
+        let mut arrived = Arrived::default();
+        let mut next_ns = || start_ns.saturating_add(schedule.next_ns());
+        let mut due_ns = next_ns();
+        while due_ns < over_ns && self.clock.now_ns() < over_ns {
+            if self.stop.load(Ordering::Relaxed) {
+                return (span, arrived);
+            }
+            arrived.offered += 1;
+            arrived.late += u64::from(span.end_ns > due_ns);
+            match self.one_due(due_ns, ops) {
+                Ok(ended) => {
+                    keep(ended);
+                    span.end_ns = ended.at_ns;
+                    span.ops += 1;
+                }
+                Err(error) => {
+                    span.failure = Some(error);
+                    return (span, arrived);
+                }
+            }
+            due_ns = next_ns();
+        }
+        while due_ns < over_ns {
+            arrived.backlog += 1;
+            due_ns = next_ns();
+        }
+        arrived.offered += arrived.backlog;
+        span.end_ns = span.end_ns.max(over_ns);
+        (span, arrived)
+    }
+
+    /// One op, begun when it is due or, if that has passed, at once.
+    fn one_due<O: Op>(&self, due_ns: u64, ops: &mut O) -> Result<Ended>
+    where
+        C: Alarm,
+    {
+        if O::IS_PREPARED {
+            ops.prepare()?;
+        }
+        self.clock.sleep_until(due_ns);
+        let began_at_ns = self.clock.now_ns();
+        ops.begin()?;
+        ops.end()?;
+        let at_ns = self.clock.now_ns();
+        Ok(Ended { at_ns, latency_ns: at_ns - due_ns, service_ns: at_ns - began_at_ns })
     }
 
     #[inline]
-    fn run<O: Op>(&self, limits: Limits, ops: &mut O, mut keep: impl FnMut(u64)) -> Span {
+    fn run<O: Op>(&self, limits: Limits, ops: &mut O, mut keep: impl FnMut(Ended)) -> Span {
         let mut in_flight_since_ns = VecDeque::with_capacity(self.pace.in_flight);
         let start_ns = self.clock.now_ns();
         let mut span = Span { start_ns, end_ns: start_ns, paused_ns: 0, ops: 0, failure: None };
@@ -181,7 +264,8 @@ impl<C: Clock> Timer<'_, C> {
                 return span;
             }
             now_ns = self.clock.now_ns();
-            keep(now_ns - began_at_ns);
+            let latency_ns = now_ns - began_at_ns;
+            keep(Ended { at_ns: now_ns, latency_ns, service_ns: latency_ns });
             span.end_ns = now_ns;
             span.ops += 1;
         }
@@ -210,43 +294,6 @@ struct Limits {
     ops: u64,
 }
 
-/// Latencies that a client may keep whatever its warm-up foretells: one a microsecond is more
-/// than any server here answers to one client, and half a gibibyte is the most that is set aside
-/// on a guess. The pages of what stays unused are never touched.
-const ROOM_NS: u64 = 1_000;
-const ROOM_MAX: u64 = 64 << 20;
-/// How many times its warm-up's pace a client may reach before its sample ends early.
-const PACE_MARGIN: u64 = 4;
-
-/// Sets aside the room for one client's latencies before the clock starts, and touches as much
-/// of it as the pace of the warm-up foretells, so that no page fault falls into the sample.
-pub fn reserve(budget: Budget, warm_up: &Span) -> Result<Vec<u64>> {
-    let warm_up_ns = u128::from(warm_up.elapsed_ns());
-    let foretold = |time_ns: u64| {
-        let ops = u128::from(warm_up.ops) * u128::from(time_ns);
-        u64::try_from(ops.checked_div(warm_up_ns).unwrap_or(0)).unwrap_or(u64::MAX)
-    };
-    let by_time = budget.time_ns.map(|time_ns| {
-        let guess = (time_ns / ROOM_NS).min(ROOM_MAX);
-        let expected = foretold(time_ns);
-        (expected.saturating_mul(PACE_MARGIN).max(guess).max(1), expected)
-    });
-    let (room, expected) = match (by_time, budget.ops) {
-        (Some((room, expected)), Some(ops)) => (room.min(ops), expected.min(ops)),
-        (Some(by_time), None) => by_time,
-        (None, Some(ops)) => (ops, ops),
-        (None, None) => unreachable!("a budget has a limit"),
-    };
-    let mut latencies = Vec::new();
-    let room = usize::try_from(room).unwrap_or(usize::MAX);
-    latencies
-        .try_reserve_exact(room)
-        .with_context(|| format!("no memory for {room} latencies: lower --time or --ops"))?;
-    latencies.resize(usize::try_from(expected).unwrap_or(room).min(room), 1);
-    latencies.clear();
-    Ok(latencies)
-}
-
 /// How long `work` takes, in microseconds, with what it returns.
 pub fn time_us<T>(work: impl FnOnce() -> T) -> (T, u64) {
     let clock = MonotonicClock::start();
@@ -257,6 +304,7 @@ pub fn time_us<T>(work: impl FnOnce() -> T) -> (T, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrivals::{Rate, Spacing};
     use std::cell::Cell;
 
     /// A clock that moves by a fixed step a reading, and counts its readings.
@@ -337,9 +385,16 @@ mod tests {
         }
     }
 
-    fn run(clock: &StepClock, budget: Budget, room: usize) -> (Span, Vec<u64>) {
-        let mut latencies = Vec::with_capacity(room);
-        let span = timer(clock, &GO, 1).measure(budget, &mut latencies, &mut Plain::default());
+    fn run(clock: &StepClock, budget: Budget) -> (Span, Vec<u64>) {
+        measured(&timer(clock, &GO, 1), budget, &mut Plain::default())
+    }
+
+    fn measured<O: Op>(timer: &Timer<StepClock>, budget: Budget, ops: &mut O) -> (Span, Vec<u64>) {
+        let mut latencies = Vec::new();
+        let span = timer.measure(budget, ops, |ended| {
+            assert_eq!(ended.service_ns, ended.latency_ns);
+            latencies.push(ended.latency_ns);
+        });
         (span, latencies)
     }
 
@@ -350,7 +405,7 @@ mod tests {
     #[test]
     fn time_ends_with_the_op_that_passes_it_and_each_op_reads_the_clock_once() {
         let clock = StepClock::new(10);
-        let (span, latencies) = run(&clock, budget(Some(95), None), 64);
+        let (span, latencies) = run(&clock, budget(Some(95), None));
         assert_eq!(span.ops, 10);
         assert_eq!(latencies, [10; 10]);
         assert_eq!((span.end_ns - span.start_ns, span.elapsed_ns()), (100, 100));
@@ -360,24 +415,15 @@ mod tests {
     #[test]
     fn ops_end_it_and_the_first_limit_wins() {
         for (time_ns, ops, expected) in [(None, 7, 7), (Some(30), 7, 3), (Some(300), 7, 7)] {
-            assert_eq!(run(&StepClock::new(10), budget(time_ns, Some(ops)), 64).0.ops, expected);
+            assert_eq!(run(&StepClock::new(10), budget(time_ns, Some(ops))).0.ops, expected);
         }
-    }
-
-    #[test]
-    fn a_full_buffer_ends_it_without_growing() {
-        let (span, latencies) = run(&StepClock::new(10), budget(Some(900), None), 5);
-        let capacity = latencies.capacity() as u64;
-        assert_eq!(span.ops, capacity);
-        assert!(capacity < 90);
     }
 
     #[test]
     fn what_one_client_alone_builds_is_off_the_clock() {
         let clock = StepClock::new(10);
-        let mut latencies = Vec::with_capacity(8);
         let mut ops = Built(Plain::default(), &clock);
-        let span = timer(&clock, &GO, 1).measure(budget(Some(25), None), &mut latencies, &mut ops);
+        let (span, latencies) = measured(&timer(&clock, &GO, 1), budget(Some(25), None), &mut ops);
         // Readings of an op: the building's own, the begin (20 after the last end), the end.
         assert_eq!((latencies, span.ops, span.paused_ns), (vec![10; 3], 3, 60));
         assert_eq!((span.end_ns - span.start_ns, span.elapsed_ns()), (90, 30));
@@ -387,10 +433,9 @@ mod tests {
     fn what_is_built_beside_others_is_on_the_clock() {
         let clock = StepClock::new(10);
         for pace in [Pace { in_flight: 1, is_alone: false }, Pace { in_flight: 2, is_alone: true }] {
-            let mut latencies = Vec::with_capacity(8);
             let timer = Timer { clock: &clock, pace, stop: &GO };
             let mut ops = Built(Plain::default(), &clock);
-            let span = timer.measure(budget(None, Some(3)), &mut latencies, &mut ops);
+            let (span, _) = measured(&timer, budget(None, Some(3)), &mut ops);
             assert_eq!((span.ops, span.paused_ns, span.elapsed_ns()), (3, 0, 90), "{pace:?}");
         }
     }
@@ -398,8 +443,8 @@ mod tests {
     #[test]
     fn as_many_are_in_flight_as_asked_for_and_none_is_left() {
         let clock = StepClock::new(10);
-        let (mut latencies, mut ops) = (Vec::with_capacity(64), Plain::default());
-        let span = timer(&clock, &GO, 4).measure(budget(Some(45), None), &mut latencies, &mut ops);
+        let mut ops = Plain::default();
+        let (span, latencies) = measured(&timer(&clock, &GO, 4), budget(Some(45), None), &mut ops);
         assert_eq!((ops.most_in_flight, ops.begun, ops.ended), (4, 8, 8));
         // Four begin at 0; the others as the first four end, the last of them at 40, before the limit.
         assert_eq!(latencies, [10, 20, 30, 40, 40, 40, 40, 40]);
@@ -408,21 +453,19 @@ mod tests {
 
     #[test]
     fn no_more_begin_than_the_budget_has() {
-        let (mut latencies, mut ops) = (Vec::with_capacity(64), Plain::default());
+        let mut ops = Plain::default();
         let clock = StepClock::new(10);
-        let span = timer(&clock, &GO, 4).measure(budget(None, Some(6)), &mut latencies, &mut ops);
+        let (span, _) = measured(&timer(&clock, &GO, 4), budget(None, Some(6)), &mut ops);
         assert_eq!((span.ops, ops.begun), (6, 6));
-        let span =
-            timer(&clock, &GO, 4).measure(budget(None, Some(3)), &mut Vec::with_capacity(64), &mut ops);
+        let (span, _) = measured(&timer(&clock, &GO, 4), budget(None, Some(3)), &mut ops);
         assert_eq!((span.ops, ops.begun), (3, 9));
     }
 
     #[test]
     fn a_failed_op_is_not_counted_and_its_time_is_left_out() {
-        let mut latencies = Vec::with_capacity(8);
         let clock = StepClock::new(10);
         let mut ops = Plain { fails_at: Some(3), ..Plain::default() };
-        let span = timer(&clock, &GO, 1).measure(budget(None, Some(8)), &mut latencies, &mut ops);
+        let (span, _) = measured(&timer(&clock, &GO, 1), budget(None, Some(8)), &mut ops);
         assert_eq!((span.ops, span.elapsed_ns()), (2, 20));
         assert_eq!(span.failure.expect("it failed").to_string(), "broken");
     }
@@ -443,8 +486,9 @@ mod tests {
         let clock = StepClock::new(1);
         let timer = timer(&clock, &stop, 1);
         assert_eq!(timer.warm_up(1_000, &mut Stopping(&stop)).ops, 1);
-        let mut latencies = Vec::with_capacity(8);
-        assert_eq!(timer.measure(budget(None, Some(8)), &mut latencies, &mut Stopping(&stop)).ops, 0);
+        assert_eq!(measured(&timer, budget(None, Some(8)), &mut Stopping(&stop)).0.ops, 0);
+        let mut schedule = even(1_000_000_000);
+        assert_eq!(timer.measure_due(100, &mut schedule, &mut Stopping(&stop), |_| {}).0.ops, 0);
     }
 
     #[test]
@@ -464,22 +508,104 @@ mod tests {
         assert!(shares.iter().all(|share| share.time_ns == Some(5)));
     }
 
-    #[test]
-    fn room_follows_the_pace_of_the_warm_up() {
-        let pace = |ops| Span { start_ns: 0, end_ns: 1_500, paused_ns: 500, ops, failure: None };
-        let room = |budget, ops| reserve(budget, &pace(ops)).expect("small").capacity();
-        let time = |time_ns| Budget { time_ns: Some(time_ns), ops: None };
-        assert_eq!(room(time(1_000_000_000), 0), 1_000_000, "no warm-up: a guess");
-        assert_eq!(room(time(1_000_000), 20), 80_000, "20 ops a us for 1 ms, four times over");
-        assert_eq!(room(Budget { time_ns: Some(1_000_000), ops: Some(50) }, 20), 50);
-        assert_eq!(room(Budget { time_ns: None, ops: Some(70) }, 0), 70);
+    /// Moves by so much a reading, and to where one sleeps.
+    struct SleepClock {
+        now_ns: Cell<u64>,
+        step_ns: u64,
+    }
+
+    impl SleepClock {
+        fn new(step_ns: u64) -> Self {
+            Self { now_ns: Cell::new(0), step_ns }
+        }
+    }
+
+    impl Clock for SleepClock {
+        fn now_ns(&self) -> u64 {
+            self.now_ns.replace(self.now_ns.get() + self.step_ns)
+        }
+    }
+
+    impl Alarm for SleepClock {
+        fn sleep_until(&self, moment_ns: u64) {
+            self.now_ns.set(self.now_ns.get().max(moment_ns));
+        }
+    }
+
+    impl Alarm for StepClock {
+        fn sleep_until(&self, _: u64) {}
+    }
+
+    /// Each op takes what is left of a list, the last one for ever after.
+    struct Taking<'a>(&'a SleepClock, Vec<u64>);
+
+    impl Op for Taking<'_> {
+        const IS_PREPARED: bool = true;
+        fn prepare(&mut self) -> Result<()> {
+            self.0.now_ns.set(self.0.now_ns.get() + 1); // building takes time, too
+            Ok(())
+        }
+        fn end(&mut self) -> Result<()> {
+            let takes_ns = if self.1.len() > 1 { self.1.remove(0) } else { self.1[0] };
+            anyhow::ensure!(takes_ns > 0, "broken");
+            self.0.now_ns.set(self.0.now_ns.get() + takes_ns);
+            Ok(())
+        }
+    }
+
+    /// So many a second, of one client.
+    fn even(per_s: u32) -> Schedule {
+        Rate { per_s, spacing: Spacing::Even }.schedule(0, 1, 0)
+    }
+
+    fn due(takes_ns: &[u64], time_ns: u64) -> (Span, Arrived, Vec<(u64, u64)>) {
+        let clock = SleepClock::new(0);
+        let timer = Timer { clock: &clock, pace: Pace::ONE_BY_ONE, stop: &GO };
+        let mut kept = Vec::new();
+        // One is due each 100 ns.
+        let (span, arrived) = timer.measure_due(
+            time_ns,
+            &mut even(10_000_000),
+            &mut Taking(&clock, takes_ns.to_vec()),
+            |ended| {
+                kept.push((ended.latency_ns, ended.service_ns));
+            },
+        );
+        (span, arrived, kept)
     }
 
     #[test]
-    fn impossible_room_is_an_error() {
-        let budget = Budget { time_ns: None, ops: Some(u64::MAX) };
-        let span = Span { start_ns: 0, end_ns: 0, paused_ns: 0, ops: 0, failure: None };
-        let error = reserve(budget, &span).expect_err("more than memory");
-        assert!(error.to_string().contains("lower --time or --ops"));
+    fn who_is_not_busy_begins_when_an_op_is_due() {
+        let (span, arrived, kept) = due(&[30], 1_000);
+        // The first is due at once, when it is still to be built.
+        let expected = [[(31, 30)].as_slice(), &[(30, 30); 9]].concat();
+        assert_eq!(kept, expected);
+        assert_eq!(arrived, Arrived { offered: 10, late: 0, backlog: 0 });
+        assert_eq!((span.ops, span.elapsed_ns()), (10, 1_000), "the time is over when it is");
+    }
+
+    #[test]
+    fn time_runs_from_the_moment_due_and_what_was_late_is_counted() {
+        let (span, arrived, kept) = due(&[10, 250, 10], 600);
+        // The second is due at 100 and ends at 350; the two due meanwhile begin after it and their own building.
+        assert_eq!(kept, [(11, 10), (250, 250), (161, 10), (72, 10), (10, 10), (10, 10)]);
+        assert_eq!((arrived, span.ops), (Arrived { offered: 6, late: 2, backlog: 0 }, 6));
+    }
+
+    #[test]
+    fn what_has_not_begun_in_time_is_told_and_not_done() {
+        let (span, arrived, kept) = due(&[299], 1_000);
+        // They begin at 1, 301, 601 and 901, the last one within the time.
+        assert_eq!(kept, [(300, 299), (500, 299), (700, 299), (900, 299)]);
+        assert_eq!(arrived, Arrived { offered: 10, late: 3, backlog: 6 });
+        assert_eq!((span.ops, span.elapsed_ns()), (4, 1_200));
+        assert_eq!(span.ops + arrived.backlog, arrived.offered, "none is dropped");
+    }
+
+    #[test]
+    fn an_op_that_is_due_and_fails_ends_it() {
+        let (span, arrived, kept) = due(&[10, 0], 1_000);
+        assert_eq!((span.ops, kept.len(), arrived.offered), (1, 1, 2));
+        assert_eq!(span.failure.expect("it failed").to_string(), "broken");
     }
 }

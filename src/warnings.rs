@@ -20,7 +20,10 @@ const LOAD_PCT_MAX_A_CORE: u64 = 10;
 /// A row's warnings, from what is in it. None has a comma, which is between them.
 #[must_use]
 pub fn of(row: &Measurement) -> Vec<String> {
-    [checkpoints(row), steal(row), client(row), frequency(row), load(row)].into_iter().flatten().collect()
+    [saturated(row), checkpoints(row), steal(row), client(row), frequency(row), load(row)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// What a sample's requests brought about beside their answers.
@@ -43,6 +46,14 @@ fn checkpoints(row: &Measurement) -> Option<String> {
     let is_few = row.system == "tigerbeetle" && crossed < CHECKPOINTS_MIN;
     let least = if coalesced > 1 { " for certain" } else { "" };
     is_few.then(|| format!("crossed {crossed} TigerBeetle checkpoints{least}"))
+}
+
+/// What never began has no latency.
+fn saturated(row: &Measurement) -> Option<String> {
+    let (backlog, offered) = (row.backlog_ops?, row.offered_ops?);
+    (row.saturated == "yes").then(|| {
+        format!("saturated: {backlog} of {offered} ops that were due had not begun at the end and are in no latency")
+    })
 }
 
 fn steal(row: &Measurement) -> Option<String> {
@@ -159,6 +170,19 @@ mod tests {
             ),
             ""
         );
+    }
+
+    #[test]
+    fn what_never_began_is_told_where_it_is_much() {
+        let row = |saturated: &str| Measurement {
+            offered_ops: Some(900),
+            backlog_ops: Some(70),
+            saturated: saturated.into(),
+            ..row("redis")
+        };
+        let told = "saturated: 70 of 900 ops that were due had not begun at the end and are in no latency";
+        assert_eq!(of(&row("yes")), [told]);
+        assert_eq!(of(&row("no")), [""; 0]);
     }
 
     #[test]

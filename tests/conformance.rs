@@ -85,11 +85,11 @@ fn found_after_a_sample(benchmark: Benchmark, fault: Fault) -> Option<String> {
     let mut clients = Clients::connect(&mut server, &case, &around).expect("connected");
     clients.set_up(&mut server).expect("funded");
     let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(90) } };
-    let (sample, mut clients) = clients.run(&case, load);
+    let (sample, mut clients) = clients.run(&case, load, 42);
     if let Some((_, error)) = sample.failure {
         return Some(format!("{error:#}"));
     }
-    assert_eq!(sample.latencies_ns.len(), 90);
+    assert_eq!(sample.latencies.len(), 90);
     clients.verify().err().map(|error| format!("{error:#}"))
 }
 

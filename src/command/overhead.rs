@@ -10,7 +10,7 @@ use crate::{
     cli::OverheadArgs,
     ledger::{self, SeedLedger, System},
     meter::Meter,
-    runner::{self, Load, Work},
+    runner::{self, Load, Loop, Work},
     stats,
     timer::{Budget, Op, duration_ns},
 };
@@ -69,7 +69,7 @@ pub fn overhead(args: &OverheadArgs) -> Result<Outcome> {
 
 fn ops_per_s(threads: usize, load: Load) -> Result<u64> {
     let clients = (0..threads).map(|_| Nothing::new()).collect::<Result<Vec<_>>>()?;
-    let (sample, _) = runner::run(clients, 1, load);
-    let ops = sample.latencies_ns.len() as u64;
+    let (sample, _) = runner::run(clients, Loop::ONE_BY_ONE, load);
+    let ops = sample.latencies.len();
     stats::quotient(ops * 1_000_000, sample.elapsed_ns / 1_000).context("no time has passed")
 }

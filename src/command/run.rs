@@ -9,9 +9,11 @@ use anyhow::{Context, Result};
 
 use super::Outcome;
 use crate::{
+    arrivals::Arrived,
     cli::RunArgs,
     cpu::CpuTimes,
     error::{bad_input, one_line, say},
+    latencies::Latencies,
     ledger::{self, Description, Server},
     machine::{self, Pin},
     measurement::{self, Measurement, SCHEMA, plain_text},
@@ -30,6 +32,9 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
         args.sample.parse().map_err(|error| bad_input(format!("the sample's line: {error:#}")))?;
     measurement::check_file(&args.csv)?;
     let mut row = identity(&spec, args.data.as_ref());
+    if spec.case.rate_per_s > 0 {
+        machine::wake_sleepers_sharply();
+    }
     let watched = Watched::new(&spec);
 
     let connected = watched.run({
@@ -39,12 +44,13 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
     })?;
     describe(&mut row, &connected);
     let waits_for_disk = connected.description.waits_for_disk;
-    let (case, load) = (spec.case, spec.settings.load);
+    let Settings { load, seed, .. } = spec.settings;
+    let case = spec.case;
     let Connected { server, clients, .. } = watched.run(move || set_up(connected))?;
 
     // From here on there is a sample, and a row of it whatever becomes of it.
     let before = CpuTimes::now();
-    let measured = watched.run(move || Ok(clients.run(&case, load)));
+    let measured = watched.run(move || Ok(clients.run(&case, load, seed)));
     let shares = CpuTimes::now().zip(before).and_then(|(after, before)| after.since(before));
     row.cpu_steal_permille = shares.map(|shares| shares.steal_permille);
     row.client_cpu_permille = shares.map(|shares| shares.client_permille);
@@ -230,7 +236,7 @@ fn fill(row: &mut Measurement, case: &Case, sample: Sample, waits_for_disk: Opti
     let ops = sample.ops;
     let per_op = u64::from(case.benchmark.transfers_per_op(case.batch));
     let transfers = Some(ops * per_op).filter(|_| per_op > 0);
-    let summary = stats::summarize(sample.latencies_ns);
+    let (summary, error_permille) = sample.latencies.summary();
     row.warmup_ops = Some(sample.warmup_ops);
     row.ops = Some(ops);
     row.requests = Some(sample.requests);
@@ -250,9 +256,23 @@ fn fill(row: &mut Measurement, case: &Case, sample: Sample, waits_for_disk: Opti
     row.latency_ns_p99 = summary.p99_ns;
     row.latency_ns_p999 = summary.p999_ns;
     row.latency_ns_max = summary.max_ns;
-    if sample.ended_early {
-        warn(row, "ended early: no room for more latencies");
+    row.latency_error_permille = summary.max_ns.map(|_| error_permille);
+    if let Some(arrived) = sample.arrived {
+        fill_arrived(row, arrived, sample.services);
     }
+}
+
+/// The columns of an open loop.
+fn fill_arrived(row: &mut Measurement, arrived: Arrived, services: Latencies) {
+    row.offered_ops = Some(arrived.offered);
+    row.late_ops = Some(arrived.late);
+    row.backlog_ops = Some(arrived.backlog);
+    row.saturated = if arrived.is_saturated(row.clients.into()) { "yes" } else { "no" }.into();
+    let (services, _) = services.summary();
+    row.service_ns_mean = services.mean_ns;
+    row.service_ns_p50 = services.p50_ns;
+    row.service_ns_p99 = services.p99_ns;
+    row.service_ns_max = services.max_ns;
 }
 
 /// Whether the row may be used, and if not, why.
@@ -274,6 +294,10 @@ fn warn(row: &mut Measurement, warning: &str) {
 fn progress_line(spec: &SampleSpec, row: &Measurement, since_unix_s: Option<u64>) -> String {
     let SampleSpec { case, number, total, round, settings, .. } = spec;
     let figure = match row.ns_per_op {
+        Some(_) if row.is_verified() && row.saturated == "yes" => "saturated".into(),
+        Some(_) if row.is_verified() && case.rate_per_s > 0 => {
+            row.latency_ns_p99.map(|p99| format!("p99 {}", units::time(p99))).unwrap_or_default()
+        }
         Some(ns_per_op) if row.is_verified() => format!("{}/op", units::time(ns_per_op)),
         _ => "FAILED".into(),
     };
@@ -306,13 +330,16 @@ mod tests {
     }
 
     fn sample(latencies_ns: Vec<u64>) -> Sample {
+        let mut latencies = Latencies::with_room(latencies_ns.len());
+        latencies_ns.iter().for_each(|&latency_ns| latencies.keep(latency_ns));
         Sample {
-            ops: latencies_ns.len() as u64,
-            latencies_ns,
+            ops: latencies.len(),
+            latencies,
+            services: Latencies::default(),
+            arrived: None,
             elapsed_ns: 4_000,
             warmup_ops: 5,
             requests: 6,
-            ended_early: false,
             failed_clients: 0,
             failure: None,
         }
@@ -341,18 +368,35 @@ mod tests {
             latency_ns_p99: summary.p99_ns,
             latency_ns_p999: summary.p999_ns,
             latency_ns_max: summary.max_ns,
+            latency_error_permille: Some(0),
             ..Measurement::default()
         };
         assert_eq!(row, expected);
     }
 
     #[test]
-    fn no_op_has_no_figure_and_an_early_end_is_told() {
+    fn no_op_has_no_figure() {
         let mut row = Measurement::default();
-        let nothing = Sample { ended_early: true, failed_clients: 2, ..sample(Vec::new()) };
+        let nothing = Sample { failed_clients: 2, ..sample(Vec::new()) };
         fill(&mut row, &spec().case, nothing, None);
         assert_eq!((row.ops, row.elapsed_ns, row.ns_per_op, row.latency_ns_max), (Some(0), None, None, None));
-        assert_eq!((row.errors, row.warnings.as_str()), (2, "ended early: no room for more latencies"));
+        assert_eq!((row.errors, row.latency_error_permille, row.offered_ops), (2, None, None));
+    }
+
+    #[test]
+    fn an_open_loop_tells_what_became_of_what_was_due() {
+        let mut services = Latencies::with_room(0);
+        (1..=100).for_each(|ns| services.keep(ns));
+        let arrived = Arrived { offered: 200, late: 30, backlog: 5 };
+        let at_rate = Sample { services, arrived: Some(arrived), ..sample(vec![1_000; 100]) };
+        let mut row = Measurement { clients: 4, ..Measurement::default() };
+        fill(&mut row, &spec().case, at_rate, None);
+        assert_eq!((row.offered_ops, row.late_ops, row.backlog_ops), (Some(200), Some(30), Some(5)));
+        assert_eq!((row.saturated.as_str(), row.latency_ns_p50), ("yes", Some(1_000)));
+        assert_eq!(
+            (row.service_ns_p50, row.service_ns_p99, row.service_ns_max),
+            (Some(50), Some(99), Some(100))
+        );
     }
 
     #[test]

@@ -265,7 +265,7 @@ mod tests {
     fn found(benchmark: Benchmark, fault: Fault, stores_transfers: bool) -> Option<String> {
         let clients = vec![broken_client(benchmark, fault, 3, stores_transfers)];
         let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(5) } };
-        let (mut sample, mut clients) = runner::run(clients, 1, load);
+        let (mut sample, mut clients) = runner::run(clients, runner::Loop::ONE_BY_ONE, load);
         let in_loop = sample.failure.take().map(|(_, error)| format!("in the loop: {error:#}"));
         in_loop.or_else(|| verify(&mut clients).err().map(|error| format!("after it: {error:#}")))
     }
