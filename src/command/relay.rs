@@ -14,7 +14,7 @@ use crate::{cli::RelayArgs, error::say, relay::Relay, timer::MonotonicClock};
 pub fn relay(args: &RelayArgs) -> Result<Outcome> {
     // The kernel may wake a sleeper 50 us late, unless it is asked not to; threads inherit that.
     fs::write("/proc/self/timerslack_ns", "1").unwrap_or_else(|error| {
-        say(&format!("relay: each delay may be 50 us too long: timerslack_ns: {error}"))
+        say(&format!("relay: each delay may be 50 us too long: timerslack_ns: {error}"));
     });
     let address = (Ipv4Addr::LOCALHOST, args.port);
     let listener =

@@ -19,7 +19,7 @@ impl Clock for AtOnce {
 }
 
 impl Moments for AtOnce {
-    fn wait_until(&self, _: u64) {}
+    fn wait_until(&self, _: u64, _: &mut Lateness) {}
 }
 
 /// A clock that a test sets, which notes the moments that are waited for.
@@ -51,7 +51,7 @@ impl Clock for &'static ByHand {
 }
 
 impl Moments for &'static ByHand {
-    fn wait_until(&self, moment_ns: u64) {
+    fn wait_until(&self, moment_ns: u64, _: &mut Lateness) {
         self.asked_ns.lock().expect("no panic").push(moment_ns);
         self.asked.notify_all();
         let now = self.now_ns.lock().expect("no panic");
@@ -170,7 +170,7 @@ fn who_has_gone_is_gone_for_the_other_side_too() {
         assert_eq!(client.peek(&mut [0]).expect("it has arrived"), 1);
         drop(client);
         assert!(has_ended(&server));
-        while server.write_all(&[2; 1 << 16]).is_ok() {}
+        while server.write_all(&vec![2; 1 << 16]).is_ok() {}
     }
 }
 
@@ -224,4 +224,19 @@ fn what_is_under_way_holds_back_nothing_that_follows() {
         client.write_all(&[7]).expect("sent");
         assert_eq!(receiver.recv().expect("read"), (now_ns + 500, Event::Bytes([7].into())));
     }
+}
+
+#[test]
+fn waking_late_is_reckoned_with_and_bounded() {
+    let mut lateness = Lateness::default();
+    assert_eq!([lateness.sleep_ns(500_000), lateness.sleep_ns(0)], [Some(500_000), None]);
+    assert_eq!(lateness.corrected_ns(500_000), 500_000);
+    (0..50).for_each(|_| lateness.learn(8_000));
+    let about = 492_000..492_100;
+    assert!(lateness.sleep_ns(500_000).is_some_and(|sleep_ns| about.contains(&sleep_ns)), "{lateness:?}");
+    assert!(about.contains(&lateness.corrected_ns(500_000)), "{lateness:?}");
+    assert_eq!(lateness.sleep_ns(7_000), None, "so little is not slept");
+    assert_eq!(lateness.corrected_ns(7_000), 0);
+    (0..99).for_each(|_| lateness.learn(3_000_000));
+    assert!(lateness.corrected_ns(500_000) >= 500_000 - LATE_MAX_NS, "{lateness:?}");
 }
