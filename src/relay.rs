@@ -1,10 +1,12 @@
 //! A network of one's own: passes on what clients and a server send each other, late by half a round trip each way.
 //!
 //! Knows connections, bytes and moments, and nothing of what the bytes mean. Each direction of a connection has a reader,
-//! which notes when bytes came, and a writer, which waits until they are due: the delay is of every byte, however many are
-//! under way, and does not hold back the next. Without delay one thread copies, as a hand-over would cost more than all else.
+//! which notes when bytes came; one writer for all connections waits until the next are due. As all are as late, they are
+//! due in the order in which they came: nothing overtakes, what is under way holds back nothing that follows, and the writer
+//! is woken once for many. Without delay a thread copies each direction, as a hand-over would cost more than all else.
 //!
-//! Not delayed: the opening of a connection, which the relay answers itself.
+//! Whoever does not read what is sent stops the writer of that direction, for all: behind a relay there is one client
+//! process and one server. Not delayed is the opening of a connection, which the relay answers itself.
 
 use std::{
     io::{self, Read, Write},
@@ -23,14 +25,12 @@ use crate::{
 
 /// The most that is read at once.
 const PIECE_BYTES: usize = 32 << 10;
-/// Pieces of one direction that are under way; who sends more waits. With the size of a piece: 2 MiB a direction, which in
-/// half of 5 ms is 800 MB/s.
-const PIECES_MAX: usize = 64;
-/// Of a thread's stack: there are four a connection, and 1,024 connections.
+/// Pieces of one direction that are under way; who sends more waits. With the size of a piece: 64 MiB a direction at most.
+const PIECES_MAX: usize = 2_048;
+/// Of a thread's stack: there are two a connection, and 1,024 connections.
 const STACK_BYTES: usize = 64 << 10;
-
 /// The most that is reckoned with for a wake-up, and so the most that a writer spins for a piece.
-const LATE_MAX_NS: u64 = 50_000;
+const LATE_MAX_NS: u64 = 100_000;
 
 /// A clock whose moments can be waited for.
 pub trait Moments: Clock + Copy + Send + 'static {
@@ -52,7 +52,7 @@ impl Moments for MonotonicClock {
     }
 }
 
-/// How late this machine wakes who waits, as learnt from sleeps: 5 to 50 us, the more the longer it was idle.
+/// How late this machine wakes who waits, as learnt from sleeps: 5 to 50 us on an idle machine, the more the longer it slept.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lateness(u64);
 
@@ -89,12 +89,16 @@ pub struct Relay<C> {
 impl<C: Moments> Relay<C> {
     /// Relays every connection that comes, for ever. Returns why no more can be let in.
     pub fn serve(self, listener: &TcpListener) -> io::Error {
+        let queues = match [self.queue(), self.queue()] {
+            [Ok(forth), Ok(back)] => [forth, back],
+            [Err(error), _] | [_, Err(error)] => return error,
+        };
         loop {
             match listener.accept() {
                 Ok((client, _)) => {
-                    let to = self.to;
+                    let (to, queues) = (self.to, queues.clone());
                     let connection = move || {
-                        self.connection(client)
+                        self.connection(client, queues)
                             .unwrap_or_else(|error| say(&format!("relay to {to}: {error}")));
                     };
                     if let Err(error) = spawn(connection) {
@@ -108,34 +112,61 @@ impl<C: Moments> Relay<C> {
         }
     }
 
+    /// Where what comes in one direction waits, with its writer; none without delay.
+    fn queue(self) -> io::Result<Option<Sender<Piece>>> {
+        if self.one_way_ns == 0 {
+            return Ok(None);
+        }
+        let (sender, receiver) = channel::bounded(PIECES_MAX);
+        spawn(move || write(&receiver, self.clock))?;
+        Ok(Some(sender))
+    }
+
     /// One client's, until both directions have ended.
-    fn connection(self, client: TcpStream) -> io::Result<()> {
+    fn connection(self, client: TcpStream, [forth, back]: [Option<Sender<Piece>>; 2]) -> io::Result<()> {
         let server = TcpStream::connect(self.to)?;
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
-        let forth = Direction { from: Arc::new(client), to: Arc::new(server) };
-        let back = forth.reversed();
-        spawn(move || self.pass(&back))?;
-        self.pass(&forth);
+        let direction = Direction { from: Arc::new(client), to: Arc::new(server) };
+        let reversed = direction.reversed();
+        spawn(move || self.pass(&reversed, back.as_ref()))?;
+        self.pass(&direction, forth.as_ref());
         Ok(())
     }
 
     /// One direction, until it has ended.
-    fn pass(self, direction: &Direction) {
-        if self.one_way_ns == 0 {
-            return direction.copy();
-        }
-        let (sender, receiver) = channel::bounded(PIECES_MAX);
-        let writer = direction.clone();
-        match spawn(move || writer.write(&receiver, self.clock)) {
-            Ok(()) => direction.read(&sender, self),
-            Err(_) => direction.end(&Event::Lost),
+    fn pass(self, direction: &Direction, queue: Option<&Sender<Piece>>) {
+        match queue {
+            Some(queue) => self.read(direction, queue),
+            None => direction.copy(),
         }
     }
 
-    /// When what has arrived is to be passed on. As late for all, so that nothing overtakes.
-    fn due_ns(&self, arrived_ns: u64) -> u64 {
-        arrived_ns + self.one_way_ns
+    /// Puts all that comes into the queue.
+    fn read(self, direction: &Direction, queue: &Sender<Piece>) {
+        let mut buffer = vec![0; PIECE_BYTES];
+        loop {
+            let received = direction.receive(&mut buffer);
+            let due_ns = self.clock.now_ns() + self.one_way_ns;
+            let event = received.map_or_else(|last| last, |length| Event::Bytes(buffer[..length].into()));
+            let is_last = event.is_last();
+            let piece = Piece { due_ns, event, direction: direction.clone() };
+            if queue.send(piece).is_err() || is_last {
+                return;
+            }
+        }
+    }
+}
+
+/// Passes on all of the queue, each when it is due.
+fn write(queue: &Receiver<Piece>, clock: impl Moments) {
+    let mut lateness = Lateness::default();
+    for Piece { due_ns, event, direction } in queue {
+        clock.wait_until(lateness.corrected_ns(due_ns), &mut lateness);
+        match event {
+            Event::Bytes(bytes) => direction.write(&bytes).unwrap_or_else(|lost| direction.end(&lost)),
+            last => direction.end(&last),
+        }
     }
 }
 
@@ -157,6 +188,15 @@ impl Event {
     fn is_last(&self) -> bool {
         !matches!(self, Self::Bytes(_))
     }
+}
+
+/// What is under way.
+#[derive(Debug)]
+struct Piece {
+    /// When it is to be passed on.
+    due_ns: u64,
+    event: Event,
+    direction: Direction,
 }
 
 /// From one connection to the other. Both are shared with the opposite direction.
@@ -192,45 +232,17 @@ impl Direction {
         }
     }
 
+    fn write(&self, bytes: &[u8]) -> Result<(), Event> {
+        self.to.as_ref().write_all(bytes).map_err(|_| Event::Lost)
+    }
+
     /// Without delay.
     fn copy(&self) {
         let mut buffer = vec![0; PIECE_BYTES];
-        let last = loop {
-            match self.receive(&mut buffer) {
-                Ok(length) => {
-                    if self.to.as_ref().write_all(&buffer[..length]).is_err() {
-                        break Event::Lost;
-                    }
-                }
-                Err(last) => break last,
-            }
-        };
-        self.end(&last);
-    }
-
-    /// Puts all that comes into the queue, each with the moment when it is due.
-    fn read<C: Moments>(&self, queue: &Sender<(u64, Event)>, relay: Relay<C>) {
-        let mut buffer = vec![0; PIECE_BYTES];
         loop {
-            let received = self.receive(&mut buffer);
-            let due_ns = relay.due_ns(relay.clock.now_ns());
-            let event = received.map_or_else(|last| last, |length| Event::Bytes(buffer[..length].into()));
-            let is_last = event.is_last();
-            // A writer that is no more has ended both connections.
-            if queue.send((due_ns, event)).is_err() || is_last {
-                return;
-            }
-        }
-    }
-
-    /// Passes on all of the queue, each when it is due.
-    fn write(&self, queue: &Receiver<(u64, Event)>, clock: impl Moments) {
-        let mut lateness = Lateness::default();
-        for (due_ns, event) in queue {
-            clock.wait_until(lateness.corrected_ns(due_ns), &mut lateness);
-            let Event::Bytes(bytes) = event else { return self.end(&event) };
-            if self.to.as_ref().write_all(&bytes).is_err() {
-                return self.end(&Event::Lost);
+            let passed = self.receive(&mut buffer).and_then(|length| self.write(&buffer[..length]));
+            if let Err(last) = passed {
+                return self.end(&last);
             }
         }
     }

@@ -211,18 +211,17 @@ fn what_is_under_way_holds_back_nothing_that_follows() {
     let clock: &'static ByHand = Box::leak(Box::default());
     let relay = Relay { to: ([127, 0, 0, 1], 1).into(), one_way_ns: 500, clock };
     let (listener, address) = listen();
-    let (mut client, server) = (TcpStream::connect(address).expect("it listens"), listener.accept());
-    let direction = Direction {
-        from: Arc::new(server.expect("let in").0),
-        to: Arc::new(client.try_clone().expect("open")),
-    };
+    let (client, server) = (TcpStream::connect(address).expect("it listens"), listener.accept());
+    let (mut client, from) = (client.try_clone().expect("open"), Arc::new(server.expect("let in").0));
+    let direction = Direction { to: Arc::clone(&from), from };
     let (sender, receiver) = channel::bounded(PIECES_MAX);
-    thread::spawn(move || direction.read(&sender, relay));
+    thread::spawn(move || relay.read(&direction, &sender));
     // Nobody passes on the first, and yet the second is looked at when it comes.
     for now_ns in [1_000, 1_100] {
         clock.set(now_ns);
         client.write_all(&[7]).expect("sent");
-        assert_eq!(receiver.recv().expect("read"), (now_ns + 500, Event::Bytes([7].into())));
+        let Piece { due_ns, event, .. } = receiver.recv().expect("read");
+        assert_eq!((due_ns, event), (now_ns + 500, Event::Bytes([7].into())));
     }
 }
 
