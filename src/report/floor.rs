@@ -206,7 +206,7 @@ mod tests {
                 "relay of 1ms: 1.02 ms measured, 20.0 us too much (the loopback's p50 with it less that without)."
             ]
         );
-        assert!(told(&[loopback(43_000), slow.clone()])[0].contains("1.00 ms measured, 1.00 us too little"));
+        assert!(told(&[loopback(43_000), slow.clone()])[0].contains("999 us measured, 1.00 us too little"));
         let other_run = Measurement { run_id: "run-0".into(), ..loopback(22_000) };
         assert_eq!(told(&[other_run, slow]), [""; 0]);
     }
