@@ -69,6 +69,7 @@ begin() {
   local system variable signal
   cd "$(dirname "${BASH_SOURCE[0]}")"
   root=$PWD
+  ulimit -Sn hard || true # 1,024 clients hold more than many shells allow, and their relay twice as many
   [[ $(uname -s) == Linux ]] || die 1 "Linux is needed: TigerBeetle's server is measured with io_uring"
   boot=$(</proc/sys/kernel/random/boot_id)
   mkdir -p target/logs

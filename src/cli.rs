@@ -1,6 +1,6 @@
 //! The command line: flags, and their way to a checked plan. `values` checks one flag, `check` all together.
 
-use std::{env, ffi::OsString, path::PathBuf, time::Duration};
+use std::{env, ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand, error::ErrorKind};
@@ -10,7 +10,7 @@ use crate::{
     ledger::{Durability, System, Transport},
     plan::{Arrivals, Benchmark, Style, Suite},
 };
-use values::{duration, duration_or_zero, label, number, rtt_us, skew_pct};
+use values::{RTT_MAX_US, duration, duration_or_zero, label, number, rtt_us, skew_pct};
 
 mod check;
 mod report;
@@ -58,6 +58,8 @@ pub enum Command {
     Ping(PingArgs),
     /// Sends back what it is sent: the other end of the floor of a round trip.
     Echo(EchoArgs),
+    /// Passes on what clients and a server send each other, with a delay: a network of one's own.
+    Relay(RelayArgs),
     /// Shows what the rows of a run say.
     Report(ReportArgs),
     /// Compares two files of rows, or two runs, case by case.
@@ -216,6 +218,20 @@ pub struct EchoArgs {
     /// Where it listens, on 127.0.0.1.
     #[arg(long)]
     pub port: u16,
+}
+
+/// The flags of `relay`.
+#[derive(Args, Debug)]
+pub struct RelayArgs {
+    /// Where it listens, on 127.0.0.1.
+    #[arg(long)]
+    pub port: u16,
+    /// The server's address.
+    #[arg(long, value_name = "IP:PORT")]
+    pub to: SocketAddr,
+    /// What it adds to each round trip, half each way, in microseconds.
+    #[arg(long, value_name = "US", allow_hyphen_values = true, value_parser = number::<u32>(0, RTT_MAX_US))]
+    pub rtt_us: u32,
 }
 
 /// The flags of `overhead`.

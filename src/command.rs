@@ -11,6 +11,7 @@ mod echo;
 mod overhead;
 mod ping;
 mod plan;
+mod relay;
 mod report;
 mod run;
 mod sweep;
@@ -41,6 +42,7 @@ pub fn execute(command: Command) -> Result<Outcome> {
         Command::Run(args) => run::run(&args),
         Command::Ping(args) => ping::ping(&args),
         Command::Echo(args) => echo::echo(&args),
+        Command::Relay(args) => relay::relay(&args),
         Command::Report(args) => report::report(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Overhead(args) => overhead::overhead(&args),

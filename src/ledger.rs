@@ -199,6 +199,32 @@ impl fmt::Display for Transport {
     }
 }
 
+/// How a program asks PostgreSQL for a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Style {
+    /// One call of a function.
+    OneCall,
+    /// A transaction of several statements, each with its own round trip, while rows are locked.
+    Interactive,
+}
+
+impl Style {
+    /// Its name in a sample's line and in the row.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OneCall => "one-call",
+            Self::Interactive => "interactive",
+        }
+    }
+}
+
+impl fmt::Display for Style {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// What a sample starts on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
@@ -250,8 +276,9 @@ pub trait Server: Send {
     /// One more client of its own, as the predecessor used the system; it counts each of its
     /// round trips by `meter`.
     fn seed_client(&mut self, meter: Meter) -> Result<Box<dyn SeedLedger>>;
-    /// One more client of its own for the ledger suite; it counts each request when it is sent.
-    fn ledger_client(&mut self, meter: Meter) -> Result<Box<dyn Ledger>>;
+    /// One more client of its own for the ledger suite; it counts each round trip when it begins. `style`: how
+    /// PostgreSQL is asked; the others know one request a transfer.
+    fn ledger_client(&mut self, style: Style, meter: Meter) -> Result<Box<dyn Ledger>>;
     /// Has the server do at once what it would do sooner or later about the funded accounts of the
     /// ledger suite. Off the clock.
     fn settle(&mut self) -> Result<()> {

@@ -16,6 +16,7 @@ pub mod measurement;
 pub mod meter;
 pub mod peer;
 pub mod plan;
+pub mod relay;
 pub mod report;
 pub mod rng;
 pub mod runner;

@@ -17,6 +17,8 @@ use crate::{
     timer::{self, Budget},
 };
 
+pub use crate::ledger::Style;
+
 /// A family of benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Suite {
@@ -230,7 +232,7 @@ macro_rules! display_by_name {
         }
     )*};
 }
-display_by_name!(Suite, Benchmark, Generator, Arrivals, Style);
+display_by_name!(Suite, Benchmark, Generator, Arrivals);
 
 /// Who sends the requests and takes the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -271,26 +273,6 @@ impl Arrivals {
             Self::Closed => "closed",
             Self::Even => "even",
             Self::Poisson => "poisson",
-        }
-    }
-}
-
-/// How a program asks PostgreSQL for a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub enum Style {
-    /// One call of a function.
-    OneCall,
-    /// A transaction of several statements, each with its own round trip, while rows are locked.
-    Interactive,
-}
-
-impl Style {
-    /// Its name in a sample's line and in the row.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OneCall => "one-call",
-            Self::Interactive => "interactive",
         }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use anyhow::Result;
 use ledger_bench::{
     ledger::{
-        self, Account, Data, Description, Durability, Ledger, SeedLedger, Server, System,
+        self, Account, Data, Description, Durability, Ledger, SeedLedger, Server, Style, System,
         model::{NewAccount, Refusal, Stored, Transfer},
     },
     meter::Meter,
@@ -135,7 +135,7 @@ impl Server for Nothing {
     fn seed_client(&mut self, _: Meter) -> Result<Box<dyn SeedLedger>> {
         anyhow::bail!("of the other suite")
     }
-    fn ledger_client(&mut self, _: Meter) -> Result<Box<dyn Ledger>> {
+    fn ledger_client(&mut self, _: Style, _: Meter) -> Result<Box<dyn Ledger>> {
         Ok(Box::new(Self))
     }
     fn describe(&mut self) -> Result<Description> {

@@ -8,7 +8,7 @@ use std::{
 
 use broken::{Broken, BrokenServer, Fault};
 use ledger_bench::{
-    ledger::{Durability, Ledger, System, model::Outcome},
+    ledger::{Durability, EVENTS_MAX, Ledger, System, model::Outcome},
     plan::{Benchmark, Case, Suite},
     runner::Load,
     suite::{Clients, Surroundings},
@@ -29,7 +29,7 @@ const FAULTS: [Fault; 4] = [Fault::LosesWrite, Fault::DoublesWrite, Fault::Wrong
 fn found_by_sequences(fault: Fault, cases: u32, huge: bool) -> Result<Vec<Outcome>, String> {
     let (mut oracle, mut memory) = (server(System::Memory), server(System::Memory));
     let mut ledger = Broken::new(client(memory.as_mut()), fault, &Arc::default());
-    let met = search(&mut ledger, client(oracle.as_mut()).as_mut(), cases, huge)?;
+    let met = search(&mut ledger, client(oracle.as_mut()).as_mut(), cases, EVENTS_MAX, huge)?;
     Ok(met.into_keys().collect())
 }
 

@@ -1,10 +1,10 @@
 //! Three real servers mean the same as the oracle. `./run.sh test` starts them.
 
-use std::env;
+use std::{collections::BTreeSet, env};
 
-use ledger_bench::ledger::System;
+use ledger_bench::ledger::{EVENTS_MAX, Ledger, Style, System};
 use proof::{
-    client, crowd,
+    client, client_in, crowd,
     sequence::{expected_outcomes, search},
     server,
 };
@@ -13,41 +13,59 @@ mod proof;
 
 /// Generated sequences a system.
 const CASES: u32 = 2_000;
+/// And those whose every transfer is a request of its own, which has paths of its own.
+const CASES_ALONE: u32 = 300;
 
 /// TigerBeetle's own sums hold 128 bits: it does not refuse what leaves 63.
-fn prove_sequences(system: System, huge: bool) {
+fn prove_sequences(system: System, style: Style, huge: bool) {
     let (mut server, mut oracle) = (server(system), server(System::Memory));
-    let mut ledger = client(server.as_mut());
-    let met = search(ledger.as_mut(), client(oracle.as_mut()).as_mut(), CASES, huge)
-        .unwrap_or_else(|difference| panic!("{system}: {difference}"));
-    assert_eq!(met.into_keys().collect::<Vec<_>>(), expected_outcomes(huge));
+    let mut ledger = client_in(style, server.as_mut());
+    let runs: &[(u32, usize)] = match style {
+        Style::OneCall => &[(CASES, EVENTS_MAX), (CASES_ALONE, 1)],
+        Style::Interactive => &[(CASES, 1)], // of more at once it asks by one call
+    };
+    let mut met = BTreeSet::new();
+    for &(cases, largest) in runs {
+        let found = search(ledger.as_mut(), client(oracle.as_mut()).as_mut(), cases, largest, huge)
+            .unwrap_or_else(|difference| panic!("{system}, {style}: {difference}"));
+        met.extend(found.into_keys());
+    }
+    assert_eq!(met.into_iter().collect::<Vec<_>>(), expected_outcomes(huge));
 }
 
-fn prove_crowd(system: System) {
-    // One transfer a request has paths of its own.
+fn prove_crowd(system: System, styles: &[Style]) {
     for largest in [1, 12] {
         let mut server = server(system);
-        crowd::prove(&mut || client(server.as_mut()), largest)
+        let mut styles = styles.iter().copied().cycle();
+        let mut connect = || -> Box<dyn Ledger> {
+            client_in(styles.next().expect("they come round and round"), server.as_mut())
+        };
+        crowd::prove(&mut connect, largest)
             .unwrap_or_else(|error| panic!("{system}, requests of {largest} at most: {error:#}"));
     }
 }
 
 #[test]
 fn tigerbeetle_means_the_same() {
-    prove_sequences(System::Tigerbeetle, false);
-    prove_crowd(System::Tigerbeetle);
+    prove_sequences(System::Tigerbeetle, Style::OneCall, false);
+    prove_crowd(System::Tigerbeetle, &[Style::OneCall]);
 }
 
 #[test]
 fn redis_means_the_same() {
-    prove_sequences(System::Redis, true);
-    prove_crowd(System::Redis);
+    prove_sequences(System::Redis, Style::OneCall, true);
+    prove_crowd(System::Redis, &[Style::OneCall]);
 }
 
 #[test]
 fn postgres_means_the_same() {
-    prove_sequences(System::Postgres, true);
-    prove_crowd(System::Postgres);
+    for style in [Style::OneCall, Style::Interactive] {
+        prove_sequences(System::Postgres, style, true);
+        prove_crowd(System::Postgres, &[style]);
+        audit_tables();
+    }
+    // Neither may make the other wait for ever, or overlook what it has done.
+    prove_crowd(System::Postgres, &[Style::OneCall, Style::Interactive]);
     audit_tables();
 }
 

@@ -63,6 +63,7 @@ ours() {
   } 2>/dev/null | cut -d/ -f3
 }
 
+gone() { ! kill -0 "$1" 2>/dev/null; }
 none_of_ours() { [[ -z $(ours) ]]; }
 nothing_left() { within 10 none_of_ours && ! compgen -G "$scratch/data*/ledger-bench-*" >/dev/null; }
 rows() { [[ $(grep -c ',seed,basic,' "$csv") == "$1" ]]; }
@@ -188,6 +189,32 @@ cores_are_kept_apart() {
 measured_server() { find /proc/[0-9]*/cwd -maxdepth 0 -lname "$data/ledger-bench-redis/*" 2>/dev/null | cut -d/ -f3; }
 measuring_client() { grep -al "[l]edger-bench.run.*$scratch" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 | tail -n 1; }
 
+# column NAME: of all rows; one that stands before any text with commas.
+column() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) place = i; next } { print $place }' "$csv"; }
+
+# Nothing can be answered sooner than the network lets it.
+a_network_of_ones_own() {
+  local fastest
+  a_run --quick --suite ledger --benchmark single --ops 40 --rtt 2ms && [[ $(column rtt_us) == $'2000\n2000\n2000' ]] &&
+    [[ $(column verified) == $'yes\nyes\nyes' ]] && nothing_left || return 1
+  for fastest in $(column latency_ns_min); do ((fastest >= 2000000)) || return 1; done
+}
+
+# relay_of PID: the relay that a run has started.
+relay_of() {
+  local status
+  for status in $(grep -ls "^PPid:\s*$1\$" /proc/[0-9]*/status); do
+    grep -aq 'ledger-bench.relay' "${status%status}cmdline" && cut -d/ -f3 <<<"$status"
+  done
+}
+
+# relay_ended_by STATUS KILL-ARGUMENT... (PID stands for the run's)
+relay_ended_by() {
+  local relay
+  run_long --system redis --rtt 2ms && relay=$(relay_of "$pid") && kill "${@:2:1}" -- "${3//PID/$pid}" &&
+    exits "$1" wait "$pid" && within 10 none_of_ours && [[ -n $relay ]] && within 10 gone "$relay"
+}
+
 in_a_folder_closed_to_others() {
   mkdir -m 700 "$scratch/closed"
   data=$scratch/closed/data exits 0 run --system postgres && rows 1 && nothing_left
@@ -305,6 +332,9 @@ check "TigerBeetle's cache is set" the_cache_is_set
 check 'the floor is measured with the rest' the_floor_is_measured_with_the_rest
 check 'calibration against the systems own tools' ours_is_held_against_the_systems_own_tools
 check 'a sweep is broken off and gone on with' a_sweep_is_gone_on_with
+check "a network of one's own: nothing is faster than it" a_network_of_ones_own
+check 'Ctrl-C ends the relay' relay_ended_by 130 -INT -PID
+check 'kill -9 ends the relay' relay_ended_by 137 -KILL PID
 check 'cores are kept apart' cores_are_kept_apart
 check 'cores of what is not ours are not' only_private_servers_are_kept_apart
 check 'sockets in a path that is too long' refused_socket

@@ -5,6 +5,8 @@ use std::{str::FromStr, time::Duration};
 use crate::measurement::is_lookalike;
 
 const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
+/// The most that a relay adds to a round trip.
+pub const RTT_MAX_US: u64 = 1_000_000;
 
 /// Parses a whole number from `min` to `max`.
 pub fn number<T>(min: u64, max: u64) -> impl Fn(&str) -> Result<T, String> + Clone
@@ -42,15 +44,13 @@ pub fn duration_or_zero(text: &str) -> Result<Duration, String> {
 
 /// Parses what is added to a round trip, as whole microseconds.
 pub fn rtt_us(text: &str) -> Result<u32, String> {
-    const RTT_MAX: Duration = Duration::from_secs(1);
     if text == "0" {
         return Ok(0);
     }
     let rtt = duration_or_zero(text)?;
-    if rtt > RTT_MAX || rtt.as_nanos() % 2_000 != 0 {
-        return Err("wants an even number of microseconds, a second at most".into());
-    }
-    Ok(u32::try_from(rtt.as_micros()).expect("a second at most"))
+    let is_even = rtt.as_nanos().is_multiple_of(2_000);
+    let rtt_us = u32::try_from(rtt.as_micros()).ok().filter(|&us| is_even && u64::from(us) <= RTT_MAX_US);
+    rtt_us.ok_or_else(|| "wants an even number of microseconds, a second at most".into())
 }
 
 /// Parses a label that no spreadsheet takes for anything else.

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::{Data, Description, Durability, Ledger, SeedLedger, Server};
+use super::{Data, Description, Durability, Ledger, SeedLedger, Server, Style};
 use crate::{error::bad_input, meter::Meter};
 
 /// Bytes of a request and of its reply: one transfer of TigerBeetle's.
@@ -63,7 +63,7 @@ impl Server for Machine {
         bail!("a machine is no ledger")
     }
 
-    fn ledger_client(&mut self, _: Meter) -> Result<Box<dyn Ledger>> {
+    fn ledger_client(&mut self, _: Style, _: Meter) -> Result<Box<dyn Ledger>> {
         bail!("a machine is no ledger")
     }
 

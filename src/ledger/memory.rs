@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 
-use super::{Account, Data, Description, Durability, Ledger, SeedLedger, Server};
+use super::{Account, Data, Description, Durability, Ledger, SeedLedger, Server, Style};
 use crate::{error::bad_input, meter::Meter};
 use book::Book;
 
@@ -44,7 +44,7 @@ impl Server for Memory {
         Ok(Box::new(seed::Client::new(Arc::clone(&self.accounts), meter)))
     }
 
-    fn ledger_client(&mut self, meter: Meter) -> Result<Box<dyn Ledger>> {
+    fn ledger_client(&mut self, _: Style, meter: Meter) -> Result<Box<dyn Ledger>> {
         Ok(Box::new(ledger::Client::new(Arc::clone(&self.book), meter)))
     }
 

@@ -5,9 +5,10 @@ use std::{net::ToSocketAddrs, time::Duration};
 use anyhow::{Context, Result};
 use postgres::{Client, Config, NoTls, config::Host};
 
-use super::{Data, Description, Durability, Ledger, SeedLedger, Server, Transport};
+use super::{Data, Description, Durability, Ledger, SeedLedger, Server, Style, Transport};
 use crate::{error::bad_input, machine, meter::Meter};
 
+mod interactive;
 mod ledger;
 mod seed;
 mod wire;
@@ -185,14 +186,16 @@ impl Server for Postgres {
         Ok(Box::new(seed::Client::new(connection, meter)?))
     }
 
-    fn ledger_client(&mut self, meter: Meter) -> Result<Box<dyn Ledger>> {
+    fn ledger_client(&mut self, style: Style, meter: Meter) -> Result<Box<dyn Ledger>> {
         let mut connection = self.config.connect(NoTls).context("one more connection")?;
         // A CALL would be planned anew each time; the functions look again at what they waited for.
         connection.batch_execute(
             "SET plan_cache_mode = force_generic_plan; SET default_transaction_isolation = 'read committed'",
         )?;
-        let waits_for_disk = self.waits_for_disk()?;
-        Ok(Box::new(ledger::Client::new(connection, waits_for_disk, meter)?))
+        Ok(Box::new(match style {
+            Style::OneCall => ledger::Client::one_call(connection, self.waits_for_disk()?, meter)?,
+            Style::Interactive => ledger::Client::interactive(connection, meter)?,
+        }))
     }
 
     /// Dead versions of the rows that were funded, and statistics: autovacuum's work, in its minute.

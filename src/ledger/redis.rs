@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use anyhow::{Context, Result};
 use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo, RedisResult};
 
-use super::{Data, Description, Durability, Ledger, SeedLedger, Server, Transport};
+use super::{Data, Description, Durability, Ledger, SeedLedger, Server, Style, Transport};
 use crate::{error::bad_input, machine, meter::Meter};
 
 mod ledger;
@@ -177,7 +177,7 @@ impl Server for Redis {
         Ok(Box::new(seed::Client::new(connection, meter)))
     }
 
-    fn ledger_client(&mut self, meter: Meter) -> Result<Box<dyn Ledger>> {
+    fn ledger_client(&mut self, _: Style, meter: Meter) -> Result<Box<dyn Ledger>> {
         let connection = connection(&self.client, self.timeout).context("one more connection")?;
         Ok(Box::new(ledger::Client::new(connection, meter)))
     }

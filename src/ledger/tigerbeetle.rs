@@ -10,7 +10,7 @@ use tigerbeetle_unofficial::{
 };
 
 use super::{
-    Data, Description, Durability, Ledger, SeedLedger, Server,
+    Data, Description, Durability, Ledger, SeedLedger, Server, Style,
     ids::{self, Ids},
 };
 use crate::{error::bad_input, machine, meter::Meter};
@@ -140,7 +140,7 @@ impl Server for Tigerbeetle {
         Ok(Box::new(seed::Client::new(shared, waiter, self.ids.next_client(), self.accounts, meter)))
     }
 
-    fn ledger_client(&mut self, meter: Meter) -> Result<Box<dyn Ledger>> {
+    fn ledger_client(&mut self, _: Style, meter: Meter) -> Result<Box<dyn Ledger>> {
         Ok(Box::new(ledger::Client::new(self.shared_client()?, Waiter::new(self.timeout), meter)))
     }
 

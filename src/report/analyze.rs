@@ -143,7 +143,8 @@ fn case(
     Case { label: key.label(with_suite), key, series }
 }
 
-/// For each series what tells it from others of its system: every field that is not the same in all.
+/// For each series what tells it from others of its system: every field that is not the same in all, and in any case a style
+/// that is not the usual one.
 fn distinctions(keys: &[&SeriesKey]) -> Vec<String> {
     let fields = |key: &SeriesKey| {
         let machine = format!("machine {}", key.machine + 1);
@@ -166,7 +167,9 @@ fn distinctions(keys: &[&SeriesKey]) -> Vec<String> {
         let own = fields(key);
         let twins: Vec<_> =
             keys.iter().filter(|twin| twin.system == key.system).map(|twin| fields(twin)).collect();
-        let differs = |&index: &usize| twins.iter().any(|twin| twin[index] != own[index]);
+        let differs = |&index: &usize| {
+            own[index] == Style::Interactive.name() || twins.iter().any(|twin| twin[index] != own[index])
+        };
         let words = (0..own.len()).filter(differs).map(|index| own[index].as_str());
         words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
     };

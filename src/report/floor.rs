@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{
     analysis::{Case, Series},
     case::is_baseline,
+    words,
 };
 use crate::{plan::Benchmark, stats::rounds::median};
 
@@ -27,9 +28,27 @@ pub(super) fn set(cases: &mut [Case], pool: bool) {
     let has_floor = |case: &&mut Case| !case.key.is_floor() && case.key.transport.is_empty();
     for case in cases.iter_mut().filter(has_floor) {
         for series in &mut case.series {
-            series.floor = floors.of(series, pool);
+            series.floor = floors.of(series, case.key.rtt_us, pool);
         }
     }
+}
+
+/// What each relay made of the loopback, beside what it was asked for: a sentence each, where the bare loopback was measured
+/// in the same run on the same machine.
+pub(super) fn relays(cases: &[Case]) -> Vec<String> {
+    let loopbacks = || {
+        cases.iter().filter(|case| case.key.is_floor() && case.key.benchmark == Benchmark::Loopback.name())
+    };
+    let of_run = |series: &Series| (series.machine, run_id(series, false).map(str::to_owned));
+    let p50s = |rtt_us: Option<u64>| {
+        let series = loopbacks().filter(move |case| case.key.rtt_us == rtt_us).flat_map(|case| &case.series);
+        series.filter_map(move |series| Some((of_run(series), series.latency_ns.p50?)))
+    };
+    let bare: BTreeMap<_, f64> = p50s(None).collect();
+    let asked = loopbacks().filter_map(|case| case.key.rtt_us);
+    let measured = asked.flat_map(|rtt_us| p50s(Some(rtt_us)).map(move |(run, p50)| (rtt_us, run, p50)));
+    let told = measured.filter_map(|(rtt_us, run, p50)| Some(words::relay(rtt_us, p50 - bare.get(&run)?)));
+    told.collect()
 }
 
 fn run_id(series: &Series, pool: bool) -> Option<&str> {
@@ -41,27 +60,31 @@ fn floors(cases: &[Case], pool: bool) -> Floors {
     let mut parts: BTreeMap<_, Vec<f64>> = BTreeMap::new();
     for case in cases.iter().filter(|case| case.key.is_floor()) {
         for series in &case.series {
-            let key = (series.machine, run_id(series, pool), case.key.benchmark.as_str());
+            let key = (series.machine, run_id(series, pool), case.key.benchmark.as_str(), case.key.rtt_us);
             parts.entry(key).or_default().extend(series.rounds.iter().map(|round| round.ns_per_op));
         }
     }
-    let medians = parts.into_iter().filter_map(|((machine, run_id, benchmark), times)| {
-        Some(((machine, run_id.map(str::to_owned), benchmark.to_owned()), median(&times)?))
+    let medians = parts.into_iter().filter_map(|((machine, run_id, benchmark, rtt_us), times)| {
+        Some(((machine, run_id.map(str::to_owned), benchmark.to_owned(), rtt_us), median(&times)?))
     });
     Floors(medians.collect())
 }
 
-/// What the floor suite measured, by machine and, unless runs are pooled, by run: medians over the rounds, in ns.
-struct Floors(BTreeMap<(usize, Option<String>, String), f64>);
+/// What the floor suite measured, by machine, unless runs are pooled by run, by benchmark and by what a relay added: medians
+/// over the rounds, in ns.
+struct Floors(BTreeMap<(usize, Option<String>, String, Option<u64>), f64>);
 
 impl Floors {
-    fn of(&self, series: &Series, pool: bool) -> Option<Floor> {
+    /// `rtt_us`: what a relay added to each of its round trips. That of the loopback must have been as much; no write goes
+    /// through it.
+    fn of(&self, series: &Series, rtt_us: Option<u64>, pool: bool) -> Option<Floor> {
         if is_baseline(&series.system) {
             return None;
         }
         let part = |benchmark: Benchmark| {
             let run_id = run_id(series, pool).map(str::to_owned);
-            self.0.get(&(series.machine, run_id, benchmark.name().to_owned())).copied()
+            let rtt_us = rtt_us.filter(|_| benchmark == Benchmark::Loopback);
+            self.0.get(&(series.machine, run_id, benchmark.name().to_owned(), rtt_us)).copied()
         };
         // TigerBeetle opens its file by O_DIRECT and O_DSYNC, the others call fdatasync.
         let disk =
@@ -139,6 +162,53 @@ mod tests {
             row.commits = None;
         }
         assert_eq!(found(&analyze(&rows, false), "redis"), None, "an older row does not tell");
+    }
+
+    fn through_a_relay(row: Measurement) -> Measurement {
+        Measurement { rtt_us: Some(1_000), ..row }
+    }
+
+    #[test]
+    fn behind_a_relay_the_floor_is_the_loopback_s_behind_as_slow_a_relay() {
+        let mut rows: Vec<_> = run();
+        rows.iter_mut().filter(|row| row.suite == "seed").for_each(|row| row.rtt_us = Some(1_000));
+        assert_eq!(found(&analyze(&rows, false), "redis"), None, "the bare loopback is none");
+        let slower = floor("loopback", &[700]).into_iter();
+        rows.extend(slower.map(|row| Measurement { rtt_us: Some(5_000), ..row }));
+        assert_eq!(found(&analyze(&rows, false), "redis"), None, "nor is another delay's");
+        rows.extend(floor("loopback", &[90]).into_iter().map(through_a_relay));
+        let analysis = analyze(&rows, false);
+        assert_eq!(found(&analysis, "redis"), Some((3.0 * 90.0, 90.0 / 270.0)));
+        assert_eq!(found(&analysis, "postgres").map(|floor| floor.0), Some(6.0 * 90.0 + 200.0), "the disk's");
+        let lines: Vec<_> =
+            table::page(&analysis).grids[0].groups[1].lines.iter().map(|line| line[0].clone()).collect();
+        assert_eq!(
+            lines,
+            ["loopback", "loopback, rtt 1ms", "loopback, rtt 5ms", "disk_dsync", "disk_fdatasync"]
+        );
+    }
+
+    #[test]
+    fn a_relay_s_accuracy_is_told_where_the_bare_loopback_was_measured_too() {
+        let loopback = |p50| Measurement { latency_ns_p50: Some(p50), ..floor("loopback", &[1]).remove(0) };
+        let told = |rows: &[Measurement]| {
+            let page = table::page(&analyze(rows, false));
+            let notes =
+                page.notes.iter().flat_map(|notes| &notes.lines).filter(|line| line.contains("relay"));
+            notes.cloned().collect::<Vec<_>>()
+        };
+        let slow = through_a_relay(loopback(1_042_000));
+        assert_eq!(told(&[loopback(22_000)]), [""; 0]);
+        assert_eq!(told(std::slice::from_ref(&slow)), [""; 0]);
+        assert_eq!(
+            told(&[loopback(22_000), slow.clone()]),
+            [
+                "relay of 1ms: 1.02 ms measured, 20.0 us too much (the loopback's p50 with it less that without)."
+            ]
+        );
+        assert!(told(&[loopback(43_000), slow.clone()])[0].contains("999 us measured, 1.00 us too little"));
+        let other_run = Measurement { run_id: "run-0".into(), ..loopback(22_000) };
+        assert_eq!(told(&[other_run, slow]), [""; 0]);
     }
 
     #[test]

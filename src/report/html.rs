@@ -11,7 +11,10 @@ use super::{
     page::{Column, Grid, Group, Notes, Page},
     table, words,
 };
-use crate::plan::{Benchmark, Suite};
+use crate::{
+    ledger::{Style, System},
+    plan::{Benchmark, Suite},
+};
 
 mod answer;
 mod axis;
@@ -149,12 +152,25 @@ fn command(case: &Case) -> String {
         (key.rate_per_s.is_some(), "rate", key.rate_per_s.unwrap_or_default().to_string()),
         (!key.arrivals.is_empty(), "arrivals", key.arrivals.clone()),
         (key.preload.is_some(), "preload", key.preload.unwrap_or_default().to_string()),
+        (is_interactive(&case.series), "style", styles(&case.series)),
         (key.skew_pct > 0, "skew", format!("{}.{:02}", key.skew_pct / 100, key.skew_pct % 100)),
     ];
     for (_, flag, value) in flags.iter().filter(|(is_asked, ..)| *is_asked) {
         let _ = write!(command, " --{flag} {value}");
     }
     command
+}
+
+fn is_interactive(series: &[Series]) -> bool {
+    let told = |series: &Series| series.distinction.split(", ").any(|word| word == Style::Interactive.name());
+    series.iter().any(told)
+}
+
+/// How PostgreSQL was asked.
+fn styles(series: &[Series]) -> String {
+    let mut of_postgres = series.iter().filter(|series| series.system == System::Postgres.name()).cloned();
+    let both = of_postgres.any(|series| !is_interactive(&[series]));
+    [if both { "one-call," } else { "" }, Style::Interactive.name()].concat()
 }
 
 fn notes(page: &Page) -> String {

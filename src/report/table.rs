@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     analysis::{Analysis, Case, Failed, Series},
     calibration::Calibration,
+    floor,
     page::{Column, Grid, Group, Page},
     words,
 };
@@ -111,7 +112,7 @@ fn grid(cases: &[Case]) -> Grid {
     let line = |case: &Case, series: &Series| {
         let mut fields: Vec<String> = columns.iter().map(|(_, field)| field(series)).collect();
         if case.key.is_floor() {
-            fields[0] = words::distinct(&case.key.benchmark, series);
+            fields[0] = words::distinct(&case.key.label(false), series);
         }
         fields
     };
@@ -155,6 +156,7 @@ fn notes(analysis: &Analysis) -> Vec<String> {
                 .into(),
         );
     }
+    notes.extend(floor::relays(&analysis.cases));
     let short = all().filter(|series| series.rounds.len() < ROUNDS_MIN).count();
     if short > 0 {
         let whose =

@@ -1,6 +1,6 @@
 //! Figures and what they mean, in words; pure.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use super::{
     analysis::{Series, Warning},
@@ -35,6 +35,20 @@ pub fn time_interval(ends: Interval) -> String {
         _ => 1e9,
     };
     format!("{}-{high}", digits(ends.low / scale))
+}
+
+/// What a relay that was asked for `rtt_us` added to a round trip.
+#[must_use]
+pub fn relay(rtt_us: u64, measured_ns: f64) -> String {
+    let asked = Duration::from_micros(rtt_us);
+    let error_ns = measured_ns - asked.as_secs_f64() * 1e9;
+    let direction = if error_ns < 0.0 { "too little" } else { "too much" };
+    format!(
+        "relay of {}: {} measured, {} {direction} (the loopback's p50 with it less that without).",
+        humantime::format_duration(asked),
+        time(measured_ns.max(0.0)),
+        time(error_ns.abs())
+    )
 }
 
 /// `1,234,567`.

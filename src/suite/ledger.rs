@@ -46,7 +46,7 @@ pub fn connect(server: &mut dyn Server, case: &Case, seed: u64, board: &Board) -
     let connect = |client: u32| {
         board.step();
         let meter = board.client(client as usize);
-        let ledger = server.ledger_client(meter.clone())?;
+        let ledger = server.ledger_client(case.style, meter.clone())?;
         let ids = source.next_client();
         let stream = Stream::new(Arc::clone(&population), shape, seed, client.into(), ids);
         Ok(Client::new(ledger, meter, shape, stream))

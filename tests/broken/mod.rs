@@ -11,7 +11,7 @@ use std::{
 use anyhow::Result;
 use ledger_bench::{
     ledger::{
-        Account, Data, Description, Durability, Ledger, SeedLedger, Server,
+        Account, Data, Description, Durability, Ledger, SeedLedger, Server, Style,
         ids::{Ids, Source},
         model::{NewAccount, Refusal, Stored, Transfer},
     },
@@ -140,8 +140,8 @@ impl Server for BrokenServer {
         self.inner.seed_client(meter)
     }
 
-    fn ledger_client(&mut self, meter: Meter) -> Result<Box<dyn Ledger>> {
-        let inner = self.inner.ledger_client(meter)?;
+    fn ledger_client(&mut self, style: Style, meter: Meter) -> Result<Box<dyn Ledger>> {
+        let inner = self.inner.ledger_client(style, meter)?;
         Ok(Box::new(Broken::new(inner, self.fault, &self.seen)))
     }
 

@@ -5,7 +5,7 @@ use std::{sync::Mutex, time::Duration};
 use ledger_bench::{
     error::one_line,
     ledger::{
-        self, Data, Durability, Ledger, Server, System,
+        self, Data, Durability, Ledger, Server, Style, System,
         ids::{Ids, Source},
         model::{Kind, NewAccount, Outcome, Refusal, Transfer},
     },
@@ -26,7 +26,7 @@ impl Book {
     fn new(system: System, durability: Durability) -> Self {
         let mut server = ledger::connect(system, TIMEOUT).expect("a server");
         server.prepare(Data::Ledger(durability)).expect("it is made");
-        let client = server.ledger_client(Meter::default()).expect("a client");
+        let client = server.ledger_client(Style::OneCall, Meter::default()).expect("a client");
         Self { server, client }
     }
 }
@@ -157,4 +157,39 @@ fn the_early_way_means_the_same() {
         accounts.iter().flatten().map(|sums| (sums.debits_posted, sums.credits_posted)).collect();
     assert_eq!(sums, [(5, 5), (5, 5)]);
     assert_eq!(book.client.transfer_count().expect("a count"), Some(2));
+}
+
+#[test]
+fn interactive_transfers_are_stored_as_by_one_call_and_each_statement_is_a_round_trip() {
+    let _turn = TURN.lock();
+    let mut book = Book::new(System::Postgres, Durability::Shipped);
+    let account = |id, debits_must_not_exceed_credits| NewAccount { id, debits_must_not_exceed_credits };
+    book.client.create_accounts(&[account(1, false), account(2, true)]).expect("new");
+    let meter = Meter::default();
+    let mut client = book.server.ledger_client(Style::Interactive, meter.clone()).expect("a client");
+    let mut ask = |transfer: Transfer| {
+        let before = meter.total();
+        client.prepare(&[transfer]).expect("prepared");
+        client.submit().expect("submitted");
+        let refusal = client.receive().expect("an answer").pop();
+        (refusal.map(|refusal| refusal.outcome), meter.total() - before)
+    };
+    assert_eq!(ask(plain(10, 1, 2, 5)), (None, 5), "BEGIN, SELECT, UPDATE, INSERT, COMMIT");
+    // What is undone is asked for once more.
+    assert_eq!(ask(plain(10, 1, 2, 5)), (Some(Outcome::Exists), 6));
+    assert_eq!(ask(plain(11, 2, 1, 6)), (Some(Outcome::ExceedsCredits), 4));
+    assert_eq!(ask(plain(11, 2, 1, 1)), (Some(Outcome::IdAlreadyFailed), 6));
+    assert_eq!(ask(plain(12, 3, 1, 1)), (Some(Outcome::DebitAccountNotFound), 4));
+    assert_eq!(ask(Transfer { kind: Kind::Pending, ..plain(13, 1, 2, 1) }), (None, 1), "not a plain one");
+    book.client.prepare(&[plain(20, 1, 2, 5)]).expect("prepared");
+    book.client.submit().expect("submitted");
+    assert_eq!(book.client.receive().expect("an answer"), []);
+    let url = std::env::var("DATABASE_URL").expect("DATABASE_URL");
+    let mut admin = postgres::Client::connect(&url, postgres::NoTls).expect("it answers");
+    let mut row = |id: u32| -> String {
+        let stored = "SELECT (to_jsonb(t) - 'id' || jsonb_build_object('at', at % 8192))::text
+             FROM ledger_bench.ledger_transfers t WHERE id = '00000000-0000-0000-0000-";
+        admin.query_one(&format!("{stored}{id:012x}'"), &[]).expect("stored").get(0)
+    };
+    assert_eq!(row(10), row(20));
 }

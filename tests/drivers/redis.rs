@@ -12,7 +12,7 @@ use std::{
 use ledger_bench::{
     error::BadInput,
     ledger::{
-        self, Data, Durability, Ledger, Server, System,
+        self, Data, Durability, Ledger, Server, Style, System,
         model::{Kind, NewAccount, Stored, Transfer},
     },
     meter::Meter,
@@ -38,7 +38,7 @@ fn connection() -> redis::Connection {
 fn client(system: System) -> (Box<dyn Server>, Box<dyn Ledger>) {
     let mut server = ledger::connect(system, TIMEOUT).expect("a server");
     server.prepare(Data::Ledger(Durability::Shipped)).expect("an empty ledger");
-    let mut client = server.ledger_client(Meter::default()).expect("a client");
+    let mut client = server.ledger_client(Style::OneCall, Meter::default()).expect("a client");
     client.hello().expect("it answers");
     let accounts = ACCOUNTS.map(|id| NewAccount { id, debits_must_not_exceed_credits: id == LIMITED });
     client.create_accounts(&accounts).expect("accounts");

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ledger_bench::{
-    ledger::{self, Data, Ledger, Server, System},
+    ledger::{self, Data, Ledger, Server, Style, System},
     meter::Meter,
 };
 
@@ -23,5 +23,9 @@ pub fn server(system: System) -> Box<dyn Server> {
 }
 
 pub fn client(server: &mut dyn Server) -> Box<dyn Ledger> {
-    server.ledger_client(Meter::default()).expect("a client")
+    client_in(Style::OneCall, server)
+}
+
+pub fn client_in(style: Style, server: &mut dyn Server) -> Box<dyn Ledger> {
+    server.ledger_client(style, Meter::default()).expect("a client")
 }

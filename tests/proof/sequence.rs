@@ -225,12 +225,18 @@ fn known() -> Vec<Sequence> {
     ]
 }
 
-/// Plays those that are [`known`], then `cases` generated sequences, the same in every run. The first that differs is shrunk and
-/// returned as text; else how often each outcome was met.
+/// The same with requests of 1 to `largest` steps.
+fn cut(sequence: &Sequence, largest: usize) -> Sequence {
+    sequence.iter().flat_map(|batch| batch.chunks(largest)).map(<[_]>::to_vec).collect()
+}
+
+/// Plays those that are [`known`], then `cases` generated sequences, the same in every run, with requests of 1 to `largest`
+/// transfers. The first that differs is shrunk and returned as text; else how often each outcome was met.
 pub fn search(
     ledger: &mut dyn Ledger,
     oracle: &mut dyn Ledger,
     cases: u32,
+    largest: usize,
     huge: bool,
 ) -> Result<BTreeMap<Outcome, u64>, String> {
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 20_000, ..Config::default() };
@@ -241,11 +247,13 @@ pub fn search(
     let is_asked = |sequence: &Sequence| huge || sequence.iter().flatten().all(|step| step.amount < 1 << 60);
     for sequence in known().iter().filter(|sequence| is_asked(sequence)) {
         let (ledger, oracle, source, _) = &mut *both.borrow_mut();
-        compare(*ledger, *oracle, source, sequence).map_err(|reason| format!("{sequence:?}\n{reason}"))?;
+        compare(*ledger, *oracle, source, &cut(sequence, largest))
+            .map_err(|reason| format!("{sequence:?}\n{reason}"))?;
     }
     let outcome = runner.run(&sequences(huge), |sequence| {
         let (ledger, oracle, source, met) = &mut *both.borrow_mut();
-        let outcomes = compare(*ledger, *oracle, source, &sequence).map_err(TestCaseError::fail)?;
+        let outcomes =
+            compare(*ledger, *oracle, source, &cut(&sequence, largest)).map_err(TestCaseError::fail)?;
         for outcome in outcomes {
             *met.entry(outcome).or_insert(0) += 1;
         }

@@ -1,5 +1,5 @@
 //! The ledger suite's requests to PostgreSQL: one call of a function for each, the rules
-//! being in `ledger.sql`. The crate's client blocks, so one request at a time is in flight.
+//! being in `ledger.sql`, unless `interactive.rs` does it. The crate's client blocks, so one request at a time is in flight.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,10 @@ use postgres::{
     types::{ToSql, Type},
 };
 
-use super::wire::{Id, Parameter};
+use super::{
+    interactive::Interactive,
+    wire::{Id, Parameter},
+};
 use crate::{
     ledger::{
         Account, Durability, EVENTS_MAX, Ledger, Tally,
@@ -59,6 +62,8 @@ pub fn create(connection: &mut Connection, durability: Durability) -> Result<()>
 #[derive(Debug)]
 struct Request {
     count: usize,
+    /// The transfer, where it is a plain one and alone.
+    plain: Option<Transfer>,
     one: [Parameter; 6],
     /// Kinds are empty where all are plain, pending ids where none is a post or void.
     several: [Parameter; 6],
@@ -75,13 +80,17 @@ impl Request {
             Type::INT8_ARRAY,
             Type::UUID_ARRAY,
         ];
-        Self { count: 0, one: one.map(Parameter::new), several: several.map(Parameter::new) }
+        Self { count: 0, plain: None, one: one.map(Parameter::new), several: several.map(Parameter::new) }
     }
 
     /// Takes other transfers, into the same buffers.
     fn encode(&mut self, transfers: &[Transfer]) -> Result<()> {
         assert!((1..=EVENTS_MAX).contains(&transfers.len()), "a request has 1 to {EVENTS_MAX} transfers");
         self.count = transfers.len();
+        self.plain = match transfers {
+            [transfer] if transfer.kind == Kind::Plain => Some(*transfer),
+            _ => None,
+        };
         if let [transfer] = transfers { self.encode_one(transfer) } else { self.encode_several(transfers) }
     }
 
@@ -128,9 +137,12 @@ pub struct Client {
     connection: Connection,
     transfer_one: Statement,
     transfer_one_early: Statement,
-    /// Requests of one transfer that are still to go the early way, where a commit waits for the disk.
+    /// Requests of one transfer that are still to go the early way.
     early_left: u32,
-    waits_for_disk: bool,
+    /// Whether any does: where a commit waits for the disk.
+    releases_early: bool,
+    /// The other style's statements, where it is asked for.
+    interactive: Option<Interactive>,
     transfer: Statement,
     create_accounts: Statement,
     accounts: Statement,
@@ -145,13 +157,30 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(mut connection: Connection, waits_for_disk: bool, meter: Meter) -> Result<Self> {
+    /// One that has every request done by one call.
+    pub fn one_call(connection: Connection, waits_for_disk: bool, meter: Meter) -> Result<Self> {
+        Self::new(connection, waits_for_disk, None, meter)
+    }
+
+    /// One that does single plain transfers in a transaction of several statements, and the rest by calls.
+    pub fn interactive(mut connection: Connection, meter: Meter) -> Result<Self> {
+        let statements = Interactive::prepare(&mut connection)?;
+        Self::new(connection, false, Some(statements), meter)
+    }
+
+    fn new(
+        mut connection: Connection,
+        releases_early: bool,
+        interactive: Option<Interactive>,
+        meter: Meter,
+    ) -> Result<Self> {
         let mut prepare = |sql| connection.prepare(sql).context("preparing a statement");
         Ok(Self {
             transfer_one: prepare(TRANSFER_ONE)?,
             transfer_one_early: prepare(TRANSFER_ONE_EARLY)?,
             early_left: 0,
-            waits_for_disk,
+            releases_early,
+            interactive,
             transfer: prepare(TRANSFER)?,
             create_accounts: prepare(CREATE_ACCOUNTS)?,
             accounts: prepare(ACCOUNTS)?,
@@ -164,6 +193,36 @@ impl Client {
             tally: Tally::default(),
             meter,
         })
+    }
+
+    /// Whether that was how the request was done; if not, it is as if it had never been asked for.
+    fn do_interactively(&mut self, request: &Request) -> Result<bool> {
+        let (Some(interactive), Some(transfer)) = (&self.interactive, &request.plain) else {
+            return Ok(false);
+        };
+        if interactive.transfer(&mut self.connection, transfer, &self.meter)? {
+            return Ok(true);
+        }
+        self.meter.count(); // of the call that follows
+        Ok(false)
+    }
+
+    /// Has it done by one call; what was refused.
+    fn call(&mut self, request: &Request) -> Result<Vec<Refusal>> {
+        let is_early = request.count == 1 && self.early_left > 0;
+        let statement = match request.count {
+            1 if is_early => &self.transfer_one_early,
+            1 => &self.transfer_one,
+            _ => &self.transfer,
+        };
+        let row = self.connection.query_one(statement, &request.parameters())?;
+        let answer: Option<Vec<i32>> = row.try_get(0)?;
+        let Answer { refusals, retries, waited } = read_answer(&answer.unwrap_or_default(), request.count)?;
+        self.tally.retries += retries;
+        self.tally.early_releases += u64::from(is_early);
+        self.early_left =
+            if waited && self.releases_early { EARLY_REQUESTS } else { self.early_left.saturating_sub(1) };
+        Ok(refusals)
     }
 }
 
@@ -198,19 +257,7 @@ impl Ledger for Client {
 
     fn receive(&mut self) -> Result<Vec<Refusal>> {
         let request = self.in_flight.take().context("nothing is in flight")?;
-        let is_early = request.count == 1 && self.early_left > 0;
-        let statement = match request.count {
-            1 if is_early => &self.transfer_one_early,
-            1 => &self.transfer_one,
-            _ => &self.transfer,
-        };
-        let row = self.connection.query_one(statement, &request.parameters())?;
-        let answer: Option<Vec<i32>> = row.try_get(0)?;
-        let Answer { refusals, retries, waited } = read_answer(&answer.unwrap_or_default(), request.count)?;
-        self.tally.retries += retries;
-        self.tally.early_releases += u64::from(is_early);
-        self.early_left =
-            if waited && self.waits_for_disk { EARLY_REQUESTS } else { self.early_left.saturating_sub(1) };
+        let refusals = if self.do_interactively(&request)? { Vec::new() } else { self.call(&request)? };
         self.spent.push(request);
         Ok(refusals)
     }
@@ -279,7 +326,7 @@ fn refusal(index: i32, code: i32, count: usize) -> Result<Refusal> {
 }
 
 /// A row of [`ACCOUNTS`], all null where there is none.
-fn account(row: &Row) -> Result<Option<Account>> {
+pub fn account(row: &Row) -> Result<Option<Account>> {
     let Some(debits_pending) = row.try_get(0)? else { return Ok(None) };
     Ok(Some(Account {
         debits_pending,

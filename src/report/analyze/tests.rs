@@ -88,6 +88,24 @@ fn each_setting_of_a_case_keeps_cases_apart() {
     assert_eq!(labels.len(), analysis.cases.len(), "a label for each: {labels:?}");
 }
 
+#[test]
+fn postgres_s_styles_are_lines_of_one_case_and_the_unusual_one_is_always_named() {
+    let styled = |style: &str, ns_per_op| Measurement {
+        suite: "ledger".into(),
+        style: style.into(),
+        ..row("single", "postgres", 1, ns_per_op)
+    };
+    let names = |rows: &[Measurement]| {
+        let analysis = analyze(rows, false);
+        assert_eq!(analysis.cases.len(), 1);
+        analysis.cases[0].series.iter().map(|series| series.distinction.clone()).collect::<Vec<_>>()
+    };
+    let both = [styled("interactive", 5), styled("one-call", 1)];
+    assert_eq!(names(&both), ["", "interactive"]);
+    assert_eq!(names(&both[..1]), ["interactive"]);
+    assert_eq!(names(&both[1..]), [""]);
+}
+
 /// Two runs of three rounds, the second one changed.
 fn two_runs(change: fn(&mut Measurement)) -> Vec<Measurement> {
     let mut all = rows("basic", "redis", &[1, 2, 3]);

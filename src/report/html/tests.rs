@@ -158,3 +158,19 @@ fn a_case_names_what_measures_it_again() {
         )
     );
 }
+
+#[test]
+fn what_measures_a_case_again_names_postgres_s_styles() {
+    let again = |styles: &[&str]| {
+        let styled = |&style: &&str| Measurement {
+            suite: "ledger".into(),
+            style: style.into(),
+            ..samples::row("single", "postgres", 1, 1)
+        };
+        let html = html(&styles.iter().map(styled).collect::<Vec<_>>());
+        html.split("--style ").nth(1).and_then(|rest| rest.split([' ', '<']).next()).map(String::from)
+    };
+    assert_eq!(again(&["one-call"]), None);
+    assert_eq!(again(&["interactive"]).as_deref(), Some("interactive"));
+    assert_eq!(again(&["interactive", "one-call"]).as_deref(), Some("one-call,interactive"));
+}
