@@ -17,7 +17,7 @@ pub fn page(analysis: &Analysis) -> Page {
     let mut page = without_map(analysis);
     if let Some(map) = &analysis.map {
         page.headlines.clone_from(&map.headlines);
-        page.grids.insert(0, map::page::grid(map));
+        page.grids.splice(0..0, map::page::grids(map));
         let notes = [(map::page::TURNS, map.sentences.clone()), (map::page::READING, map::page::notes(map))];
         let notes = notes.into_iter().filter(|(_, lines)| !lines.is_empty());
         page.notes.splice(0..0, notes.map(|(title, lines)| Notes { title: title.into(), lines }));

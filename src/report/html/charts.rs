@@ -16,7 +16,7 @@ pub(super) const HEIGHT: f64 = 220.0;
 pub(super) const LEFT: f64 = 60.0;
 pub(super) const RIGHT: f64 = 100.0;
 /// Between the middles of two lines of text.
-pub(super) const LINE: f64 = 14.0;
+const LINE: f64 = 14.0;
 pub(super) const TOP: f64 = 10.0;
 pub(super) const BOTTOM: f64 = 24.0;
 
@@ -229,6 +229,6 @@ pub(super) fn marker(look: usize, x: f64, y: f64) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a few lines on a chart")]
-pub(super) fn count(number: usize) -> f64 {
+fn count(number: usize) -> f64 {
     number as f64
 }

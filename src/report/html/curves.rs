@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::{
     axis::Axis,
-    charts::{BOTTOM, HEIGHT, LEFT, LINE, RIGHT, TOP, WIDTH, count, labels, marker},
+    charts::{BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, labels, marker},
     escaped,
 };
 use crate::report::{
@@ -76,7 +76,7 @@ pub fn sections(map: &Map) -> String {
     }
     let loads: String = map.loads.iter().map(|load| drawn(&by_load(map, load))).collect();
     if !loads.is_empty() {
-        html += "<h3>Response time by offered load</h3>\n<p class=\"legend\">From the moment an op was due. Filled marks are \
+        html += "<h2>Response time by offered load</h2>\n<p class=\"legend\">From the moment an op was due. Filled marks are \
                  medians (p50), hollow ones p99; a cross: the system fell behind in at least one round.</p>\n";
         html += &format!("<div class=\"plots\">\n{loads}</div>\n");
     }
@@ -175,7 +175,11 @@ fn by_load<'a>(map: &'a Map, load: &Load) -> Chart<'a> {
 
 /// `1k`, `256`.
 fn tick(value: f64) -> String {
-    short(value).replace(".00", "")
+    let number = short(value);
+    let (digits, unit) = number.split_at(number.trim_end_matches(|c: char| c.is_alphabetic()).len());
+    let digits =
+        if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits };
+    format!("{digits}{unit}")
 }
 
 /// Nothing where there is no point.

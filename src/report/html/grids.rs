@@ -8,30 +8,37 @@ use crate::report::map::{self, Cell, Layer, Lead, Map};
 
 /// What the map says first.
 pub fn answer(map: &Map) -> String {
-    let lines: String = map.headlines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
-    format!("<ul class=\"answer headlines\">\n{lines}</ul>\n")
+    match list(&map.headlines) {
+        none if none.is_empty() => none,
+        lines => lines.replacen("<ul>", "<ul class=\"answer headlines\">", 1),
+    }
 }
 
-/// The grids, their legend, and the sentences on where the order turns.
+/// The grids, their legend, and the sentences on where the order turns; then the charts.
 pub fn sections(map: &Map) -> String {
-    let mut html =
-        format!("<section class=\"map\">\n<h2>The map: who is the fastest where</h2>\n{}", legend(map));
-    html += "<div class=\"layers\">\n";
-    html.extend(map.layers.iter().map(|layer| grid(map, layer)));
-    html += "</div>\n";
-    html += &listed(map::page::TURNS, &map.sentences);
-    // The legend is above.
-    html += &listed(map::page::READING, &map::page::notes(map)[1..]);
-    html += &curves::sections(map);
-    html + "</section>\n"
+    let mut html = "<section class=\"map\">\n".to_owned();
+    if !map.layers.is_empty() {
+        html += "<h2>The map: who is the fastest where</h2>\n";
+        html += &legend(map);
+        let grids: String = map.layers.iter().map(|layer| grid(map, layer)).collect();
+        html += &format!("<div class=\"layers\">\n{grids}</div>\n");
+        html += &listed(map::page::TURNS, &map.sentences);
+        // The legend is above.
+        html += &listed(map::page::READING, &map::page::notes(map)[1..]);
+    }
+    html + &curves::sections(map) + "</section>\n"
+}
+
+fn list(lines: &[String]) -> String {
+    let lines: String = lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+    if lines.is_empty() { lines } else { format!("<ul>\n{lines}</ul>\n") }
 }
 
 fn listed(title: &str, lines: &[String]) -> String {
-    if lines.is_empty() {
-        return String::new();
+    match list(lines) {
+        none if none.is_empty() => none,
+        lines => format!("<h3>{}</h3>\n{lines}", escaped(title.trim_end_matches(':'))),
     }
-    let lines: String = lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
-    format!("<h3>{}</h3>\n<ul>\n{lines}</ul>\n", escaped(title.trim_end_matches(':')))
 }
 
 fn legend(map: &Map) -> String {
@@ -126,3 +133,6 @@ fn stripes(map: &Map, cell: &Cell) -> String {
     let stripes: Vec<String> = kinds.enumerate().map(stripe).collect();
     format!(" style=\"background:repeating-linear-gradient(135deg,{})\"", stripes.join(","))
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,14 +9,29 @@ use super::{
 };
 use crate::stats::Verdict;
 
-/// A sentence before it is known of how many lines and grids it holds.
+/// A sentence before it is known in how many grids it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Finding {
+    /// What its parts have in common: `TigerBeetle overtakes Redis between `.
+    head: String,
+    /// And what not: `4 and 16 clients`.
+    parts: Vec<Part>,
+    /// Positions in [`Map::layers`].
+    layers: Vec<usize>,
+    is_proven: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
     text: String,
     /// Of lines whose cells have this in common; none of a whole grid.
     lines: Vec<String>,
-    /// Positions in [`Map::layers`].
-    layers: Vec<usize>,
+}
+
+/// A turn on one line.
+struct Turn {
+    head: String,
+    text: String,
     is_proven: bool,
 }
 
@@ -44,45 +59,40 @@ pub(super) fn sentences(map: &Map) -> Vec<String> {
             }
         }
     }
-    // Equal ones of several lines are one, then equal ones of several grids.
-    let turns =
-        merged(turns, |one, next| one.layers == next.layers, |one, next| one.lines.extend(next.lines));
-    let turns =
-        merged(turns, |one, next| one.lines == next.lines, |one, next| one.layers.extend(next.layers));
-    let totals = merged(totals, |_, _| true, |one, next| one.layers.extend(next.layers));
-    turns.iter().chain(&totals).map(|finding| told(map, finding)).collect()
+    let all = same_in_layers(turns).into_iter().chain(same_in_layers(totals));
+    all.map(|finding| told(map, &finding)).collect()
 }
 
-fn merged(
-    findings: Vec<Finding>,
-    alike: impl Fn(&Finding, &Finding) -> bool,
-    join: impl Fn(&mut Finding, Finding),
-) -> Vec<Finding> {
+/// Equal ones of several grids are one.
+fn same_in_layers(findings: Vec<Finding>) -> Vec<Finding> {
     let mut merged: Vec<Finding> = Vec::new();
     for finding in findings {
-        let is_twin = |one: &&mut Finding| {
-            one.text == finding.text && one.is_proven == finding.is_proven && alike(one, &finding)
-        };
-        match merged.iter_mut().find(is_twin) {
-            Some(one) => join(one, finding),
+        let says = |one: &Finding| (one.head.clone(), one.parts.clone(), one.is_proven);
+        match merged.iter_mut().find(|one| says(one) == says(&finding)) {
+            Some(one) => one.layers.extend(finding.layers),
             None => merged.push(finding),
         }
     }
     merged
 }
 
-/// `TigerBeetle overtakes Redis between 1 and 16 clients (batches 1 and 10; 2 accounts, fsync).`
+/// `TigerBeetle overtakes Redis between 4 and 16 clients (batch 1; 2 accounts, fsync)`, and of several parts
+/// `TigerBeetle overtakes Redis between 4 and 16 clients (batch 1), 1 and 4 clients (batch 10): 2 accounts, fsync`.
 fn told(map: &Map, finding: &Finding) -> String {
     let layers = match &finding.layers[..] {
         all if all.len() == map.layers.len() && all.len() > 1 => all_of(all.len(), "grid"),
         some => some.iter().map(|&place| map.layers[place].label.as_str()).collect::<Vec<_>>().join("; "),
     };
-    let lines = match listed(&finding.lines) {
-        none if none.is_empty() => none,
-        lines => lines + "; ",
-    };
     let doubt = if finding.is_proven { "" } else { " ?" };
-    format!("{} ({lines}{layers}){doubt}", finding.text)
+    let head = &finding.head;
+    match &finding.parts[..] {
+        [Part { text, lines }] if lines.is_empty() => format!("{head}{text} ({layers}){doubt}"),
+        [Part { text, lines }] => format!("{head}{text} ({}; {layers}){doubt}", listed(lines)),
+        parts => {
+            let parts = parts.iter().map(|Part { text, lines }| format!("{text} ({})", listed(lines)));
+            format!("{head}{}: {layers}{doubt}", parts.collect::<Vec<_>>().join(", "))
+        }
+    }
 }
 
 /// `batches 1 and 10`, of `batch 1` and `batch 10`.
@@ -114,67 +124,81 @@ fn order(cell: &super::Cell, [first, second]: [usize; 2]) -> Option<Order> {
     })
 }
 
+/// All turns of a pair in a grid: those of several lines that say the same are one, and then those that begin alike.
 fn found_turns(map: &Map, layer: &Layer, pair: [usize; 2], place: usize) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings: Vec<Finding> = Vec::new();
     for axis in [Axis::Clients, Axis::InFlight, Axis::Batch] {
         for line in axis.lines(map, layer) {
-            let finding = |(text, is_proven)| Finding {
-                text,
-                lines: vec![line.fixed(map)],
-                layers: vec![place],
-                is_proven,
-            };
-            findings.extend(turns(map, &line, pair).into_iter().map(finding));
+            for Turn { head, text, is_proven } in turns(map, &line, pair) {
+                let lines = vec![line.fixed(map)];
+                let alike = findings.iter_mut().find(|one| (&one.head, one.is_proven) == (&head, is_proven));
+                let part = alike.map(|one| &mut one.parts);
+                match part {
+                    Some(parts) => match parts.iter_mut().find(|part| part.text == text) {
+                        Some(part) => part.lines.extend(lines),
+                        None => parts.push(Part { text, lines }),
+                    },
+                    None => findings.push(Finding {
+                        head,
+                        parts: vec![Part { text, lines }],
+                        layers: vec![place],
+                        is_proven,
+                    }),
+                }
+            }
         }
     }
     findings
 }
 
-/// Each turn along a line, and whether both of its sides are shown.
-fn turns(map: &Map, line: &Line, pair: [usize; 2]) -> Vec<(String, bool)> {
+/// Each turn along a line.
+fn turns(map: &Map, line: &Line, pair: [usize; 2]) -> Vec<Turn> {
     let cells = line.cells.iter().filter_map(|cell| Some((line.axis.value(cell), order(cell, pair)?)));
     let cells: Vec<(u32, Order)> = cells.collect();
-    let name = |is_first: bool| map.name(pair[usize::from(!is_first)]);
+    let names = |ahead: Order| {
+        let [first, second] = pair.map(|one| map.name(one));
+        if ahead.is_first_ahead { (first, second) } else { (second, first) }
+    };
     let mut turns = Vec::new();
+    let mut turn = |head, text, is_proven| turns.push(Turn { head, text, is_proven });
     let mut before: Option<(usize, Order)> = None;
     for (place, &(value, order)) in cells.iter().enumerate().filter(|(_, (_, order))| order.counts) {
-        let (ahead, behind) = (name(order.is_first_ahead), name(!order.is_first_ahead));
+        let (ahead, behind) = names(order);
+        let ties = |from: usize| ties(line.axis, cells[from].0, cells[place - 1].0);
         match before {
             Some((last, was)) if was.is_first_ahead != order.is_first_ahead => {
                 let is_proven = was.is_proven && order.is_proven;
-                let from = cells[last].0;
-                let text = if place - last == 1 {
-                    format!("{ahead} overtakes {behind} between {}", between(line.axis, from, value))
+                if place - last == 1 {
+                    let head = format!("{ahead} overtakes {behind} between {}", plural(line.axis));
+                    turn(head, between(line.axis, cells[last].0, value), is_proven);
                 } else {
-                    let (by, from) = (at(line.axis, value), at(line.axis, from));
-                    format!(
-                        "{ahead} overtakes {behind} at the latest by {by}, after {from}; between them no difference is shown"
-                    )
-                };
-                turns.push((text, is_proven));
+                    let text = format!("{}, after {}", at(line.axis, value), ties(last + 1));
+                    turn(format!("{ahead} overtakes {behind} at the latest by "), text, is_proven);
+                }
             }
             None if place > 0 && cells[place - 1].1.is_first_ahead != order.is_first_ahead => {
-                let by = at(line.axis, value);
-                let text = format!(
-                    "{ahead} is ahead of {behind} at the latest by {by}; below it no difference is shown"
-                );
-                turns.push((text, order.is_proven));
+                let text = format!("{}, after {}", at(line.axis, value), ties(0));
+                turn(format!("{ahead} is ahead of {behind} at the latest by "), text, order.is_proven);
             }
             _ => {}
         }
         before = Some((place, order));
     }
-    if let (Some((last, was)), Some(&(_, end))) = (before, cells.last())
-        && !end.counts
-        && end.is_first_ahead != was.is_first_ahead
+    if let (Some((last, was)), Some(&(end, order))) = (before, cells.last())
+        && !order.counts
+        && order.is_first_ahead != was.is_first_ahead
     {
-        let (ahead, behind) = (name(was.is_first_ahead), name(!was.is_first_ahead));
-        let (up_to, from) = (at(line.axis, cells[last].0), at(line.axis, cells[last + 1].0));
-        let text =
-            format!("{ahead} is ahead of {behind} up to {up_to}; from {from} on no difference is shown");
-        turns.push((text, was.is_proven));
+        let (ahead, behind) = names(was);
+        let ties = ties(line.axis, cells[last + 1].0, end);
+        let text = format!("{}, before {ties}", at(line.axis, cells[last].0));
+        turn(format!("{ahead} is ahead of {behind} up to "), text, was.is_proven);
     }
     turns
+}
+
+/// What stands before a pair of values.
+fn plural(axis: Axis) -> &'static str {
+    if axis == Axis::Batch { "batches of " } else { "" }
 }
 
 fn between(axis: Axis, from: u32, to: u32) -> String {
@@ -182,8 +206,16 @@ fn between(axis: Axis, from: u32, to: u32) -> String {
     match axis {
         Axis::Clients => format!("{from} and {to} clients"),
         Axis::InFlight => format!("{from} and {to} in flight"),
-        Axis::Batch => format!("batches of {from} and {to}"),
+        Axis::Batch => format!("{from} and {to}"),
     }
+}
+
+/// Cells where no difference is shown.
+fn ties(axis: Axis, from: u32, to: u32) -> String {
+    if from == to {
+        return format!("a tie at {}", at(axis, from));
+    }
+    format!("ties from {} to {}", grouped(from), at(axis, to))
 }
 
 fn at(axis: Axis, value: u32) -> String {
@@ -216,7 +248,8 @@ fn total(map: &Map, layer: &Layer, pair: [usize; 2], place: usize) -> Option<Fin
         ),
     };
     let is_proven = orders.iter().all(|order| order.is_proven);
-    Some(Finding { text, lines: Vec::new(), layers: vec![place], is_proven })
+    let parts = vec![Part { text, lines: Vec::new() }];
+    Some(Finding { head: String::new(), parts, layers: vec![place], is_proven })
 }
 
 fn all_of(count: usize, what: &str) -> String {

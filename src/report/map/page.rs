@@ -4,7 +4,7 @@ use super::{Cell, Lead, Map, Standing, lead_in_words, line::grouped};
 use crate::{
     report::{
         page::{Column, Grid, Group},
-        words,
+        units, words,
     },
     stats::{Interval, rounds::ROUNDS_MIN},
 };
@@ -15,8 +15,7 @@ pub const TURNS: &str = "Where the order turns, and who is always ahead:";
 pub const READING: &str = "Reading the map:";
 
 /// A group a layer, a line a batch, a column for each concurrency.
-#[must_use]
-pub fn grid(map: &Map) -> Grid {
+fn grid(map: &Map) -> Grid {
     // Where room is short, the highest concurrency goes first.
     let ranks = 1..=u8::MAX;
     let columns = map.columns.iter().zip(ranks).map(|(at, rank)| Column::text(&at.label(), rank));
@@ -35,6 +34,45 @@ pub fn grid(map: &Map) -> Grid {
     };
     let groups = map.layers.iter().map(group).collect();
     Grid { title: "The map: who is the fastest where".into(), group_title: "grid", columns, groups }
+}
+
+/// All grids of a map: that of its cells, and one of response times by offered load.
+#[must_use]
+pub fn grids(map: &Map) -> Vec<Grid> {
+    let cells = (!map.layers.is_empty()).then(|| grid(map));
+    let loads = (!map.loads.is_empty()).then(|| loads(map));
+    cells.into_iter().chain(loads).collect()
+}
+
+/// A group for each batch, concurrency and layer, a line a rate, a column a contender.
+fn loads(map: &Map) -> Grid {
+    let columns = map.contenders.iter().map(|one| Column::text(&one.name, 0));
+    let columns = std::iter::once(Column::number("ops due/s", 0)).chain(columns).collect();
+    let group = |load: &super::Load| {
+        let rates = super::distinct(load.points.iter().map(|point| point.rate_per_s));
+        let line = |rate_per_s: &u64| {
+            let of = |contender: usize| {
+                load.points
+                    .iter()
+                    .find(|point| (point.contender, point.rate_per_s) == (contender, *rate_per_s))
+            };
+            let fields = (0..map.contenders.len()).map(|one| of(one).map(responses).unwrap_or_default());
+            std::iter::once(units::grouped(*rate_per_s)).chain(fields).collect()
+        };
+        Group { title: load.label(), lines: rates.iter().map(line).collect() }
+    };
+    let groups = map.loads.iter().map(group).collect();
+    Grid { title: "Response time by offered load: p50, p99".into(), group_title: "at", columns, groups }
+}
+
+/// `1.20 ms, 3.40 ms`, and below it whether the system fell behind.
+fn responses(point: &super::LoadPoint) -> String {
+    let times = [point.latency_ns_p50, point.latency_ns_p99].map(|ns| ns.map_or("?".into(), words::time));
+    let mut field = times.join(", ");
+    if point.saturated_rounds > 0 {
+        field += &format!("\nsaturated in {} of {}", point.saturated_rounds, point.rounds);
+    }
+    field
 }
 
 /// A cell in pieces; blank where there is nothing to say.
@@ -189,6 +227,11 @@ pub fn legend(map: &Map) -> String {
 /// How the grids are read.
 #[must_use]
 pub fn notes(map: &Map) -> Vec<String> {
+    let loads = "Response times are from the moment an op was due; saturated: the system fell behind.";
+    let loads = (!map.loads.is_empty()).then(|| loads.to_owned());
+    if map.layers.is_empty() {
+        return loads.into_iter().collect();
+    }
     let has = |lead: Lead| map.cells().any(|(_, cell)| cell.lead == lead);
     let has_few =
         map.cells().flat_map(|(_, cell)| &cell.standings).any(|standing| standing.rounds < ROUNDS_MIN);
@@ -197,14 +240,16 @@ pub fn notes(map: &Map) -> Vec<String> {
         "A cell: the fastest, how many times as long the next takes (95 % interval), and the fastest's transfers/s (95 % interval)."
             .into(),
     ];
-    if has(Lead::Tie) {
-        notes.push("T = R: between them no difference is shown (Mann and Whitney, p 0.05 or more); the rate is of the better median.".into());
-    }
+    notes.push(
+        "T = R, a tie: no difference is shown (Mann and Whitney, p 0.05 or more); the rate is that of the better median."
+            .into(),
+    );
     if has_few {
         notes.push(format!("No 95 % interval where fewer than {ROUNDS_MIN} rounds were measured."));
     }
     if has(Lead::TooFewRounds) {
         notes.push(words::UNPROVEN_NOTE.into());
     }
+    notes.extend(loads);
     notes
 }

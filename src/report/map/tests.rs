@@ -1,38 +1,11 @@
 use super::*;
 use crate::{
     measurement::Measurement,
-    report::{Analysis, analyze, samples},
+    report::{
+        Analysis, analyze,
+        samples::{self, cell_rows, row_of, sweep},
+    },
 };
-
-/// Six rounds of a cell of the sweep, a little apart, around a time per transfer.
-fn cell_rows(system: &str, batch: u32, clients: u32, ns_per_op: u64) -> Vec<Measurement> {
-    let times: Vec<u64> = [98, 99, 100, 101, 102, 103].map(|percent| ns_per_op * percent / 100).into();
-    let of = |row: Measurement| Measurement {
-        suite: "sweep".into(),
-        durability: "fsync".into(),
-        arrivals: "closed".into(),
-        accounts: 10_000,
-        batch,
-        clients,
-        transfers_per_s: row.ns_per_op.map(|ns| u64::from(batch) * 1_000_000_000 / ns),
-        latency_ns_p50: Some(1_000),
-        ..row
-    };
-    samples::rows("transfers", system, &times).into_iter().map(of).collect()
-}
-
-/// Times per op of `TigerBeetle` and Redis by clients, at batch 1; 0: not measured.
-fn row_of(cells: &[(u32, u64, u64)]) -> Vec<Measurement> {
-    let mut rows = Vec::new();
-    for &(clients, tigerbeetle, redis) in cells {
-        for (system, ns) in [("tigerbeetle", tigerbeetle), ("redis", redis)] {
-            if ns > 0 {
-                rows.extend(cell_rows(system, 1, clients, ns));
-            }
-        }
-    }
-    rows
-}
 
 fn map(rows: &[Measurement]) -> Map {
     analyze(rows, false).map.expect("a sweep")
@@ -43,20 +16,9 @@ fn text(rows: &[Measurement]) -> String {
     crate::report::text::render(&crate::report::table::page(&analysis), 160)
 }
 
-/// Redis leads at batch 1 until 16 clients, `TigerBeetle` at batch 1000; one cell was not measured, one failed.
-fn small() -> Vec<Measurement> {
-    let mut rows = row_of(&[(1, 400_000, 100_000), (4, 200_000, 100_000), (16, 50_000, 100_000)]);
-    rows.extend(cell_rows("tigerbeetle", 1000, 1, 1_000_000));
-    rows.extend(cell_rows("redis", 1000, 1, 2_000_000));
-    rows.extend(cell_rows("tigerbeetle", 1000, 16, 1_000_000));
-    let failed = cell_rows("redis", 1000, 16, 1_000_000);
-    rows.extend(failed.into_iter().map(|row| Measurement { verified: "no".into(), ..row }));
-    rows
-}
-
 #[test]
 fn a_map_as_text() {
-    assert_eq!(text(&small()), include_str!("../../../tests/snapshots/map.txt"));
+    assert_eq!(text(&sweep()), include_str!("../../../tests/snapshots/map.txt"));
 }
 
 #[test]
@@ -66,7 +28,7 @@ fn rows_of_no_sweep_have_no_map() {
 
 #[test]
 fn a_cell_has_its_fastest_and_its_lead_and_what_is_not_there() {
-    let map = map(&small());
+    let map = map(&sweep());
     assert_eq!((&map.batches[..], map.columns.len(), map.layers.len()), (&[1, 1000][..], 3, 1));
     let [tigerbeetle, redis] = [0, 1];
     let cell = |row, column| map.cell(&map.layers[0], row, column);
@@ -150,13 +112,8 @@ fn a_flip_between_neighbours_is_a_crossing() {
     let flip = sentences(&[(1, 400, 100), (4, 400, 100), (16, 100, 400), (64, 100, 400)]);
     assert_eq!(flip, [format!("T overtakes R between 4 and 16 clients {WHERE}")]);
     let twice = sentences(&[(1, 400, 100), (4, 100, 400), (16, 400, 100)]);
-    assert_eq!(
-        twice,
-        [
-            format!("T overtakes R between 1 and 4 clients {WHERE}"),
-            format!("R overtakes T between 4 and 16 clients {WHERE}"),
-        ]
-    );
+    let expected = ["T overtakes R between 1 and 4 clients", "R overtakes T between 4 and 16 clients"];
+    assert_eq!(twice, expected.map(|text| format!("{text} {WHERE}")));
 }
 
 #[test]
@@ -171,20 +128,15 @@ fn ties_make_it_at_the_latest() {
     let between = sentences(&[(1, 400_000, 100_000), (4, 100_000, 100_000), (16, 100_000, 400_000)]);
     assert_eq!(
         between,
-        [format!(
-            "T overtakes R at the latest by 16 clients, after 1 client; between them no difference is shown {WHERE}"
-        )]
+        [format!("T overtakes R at the latest by 16 clients, after a tie at 4 clients {WHERE}")]
     );
     let before = sentences(&[(1, 100_200, 100_000), (4, 100_000, 400_000)]);
     assert_eq!(
         before,
-        [format!("T is ahead of R at the latest by 4 clients; below it no difference is shown {WHERE}")]
+        [format!("T is ahead of R at the latest by 4 clients, after a tie at 1 client {WHERE}")]
     );
     let after = sentences(&[(1, 400_000, 100_000), (4, 100_000, 100_200)]);
-    assert_eq!(
-        after,
-        [format!("R is ahead of T up to 1 client; from 4 clients on no difference is shown {WHERE}")]
-    );
+    assert_eq!(after, [format!("R is ahead of T up to 1 client, before a tie at 4 clients {WHERE}")]);
 }
 
 #[test]
@@ -224,6 +176,26 @@ fn equal_sentences_are_one() {
 }
 
 #[test]
+fn turns_of_one_kind_in_one_grid_are_one_sentence() {
+    let mut rows = row_of(&[(1, 400, 100), (4, 400, 100), (16, 100, 400)]);
+    for (batch, turns_at) in [(10, 4), (100, 4)] {
+        for clients in [1, 4, 16] {
+            let (ours, theirs) = if clients < turns_at { (400, 100) } else { (100, 400) };
+            rows.extend(cell_rows("tigerbeetle", batch, clients, ours));
+            rows.extend(cell_rows("redis", batch, clients, theirs));
+        }
+    }
+    assert_eq!(
+        map(&rows).sentences,
+        [
+            "TigerBeetle overtakes Redis between 4 and 16 clients (batch 1), 1 and 4 clients (batches 10 and 100): \
+             10,000 accounts, fsync",
+            "TigerBeetle overtakes Redis between batches of 1 and 10 (4 clients; 10,000 accounts, fsync)",
+        ]
+    );
+}
+
+#[test]
 fn along_batches_and_along_ops_in_flight() {
     let mut rows = cell_rows("tigerbeetle", 1, 1, 400);
     rows.extend(cell_rows("redis", 1, 1, 100));
@@ -244,7 +216,7 @@ fn along_batches_and_along_ops_in_flight() {
 #[test]
 fn the_headlines_say_where_tigerbeetle_loses() {
     assert_eq!(
-        map(&small()).headlines,
+        map(&sweep()).headlines,
         [
             "TigerBeetle is the fastest in 2 of 4 cells, Redis in 2.",
             "TigerBeetle loses in 2 of 4 cells, all with a batch of 1; most at batch 1, 1 client (10,000 accounts, fsync): \
@@ -322,6 +294,15 @@ fn rates_are_no_cells() {
         .collect();
     assert_eq!(told, [(1_000, Some(1_000.0), 0, Some(7.0)), (2_000, Some(2_000.0), 6, Some(7.0))]);
     assert_eq!(map.loads[0].label(), "batch 1, 64 clients, 10,000 accounts, fsync, poisson arrivals");
+    let told = text(&rows);
+    assert!(!told.contains("who is the fastest where"), "{told}");
+    assert!(told.contains("Response time by offered load: p50, p99"), "{told}");
+    assert!(
+        told.contains(
+            "  1,000  1.00 us, 1.00 us\n      2,000  1.00 us, 2.00 us\n             saturated in 6 of 6\n"
+        ),
+        "{told}"
+    );
 }
 
 #[test]
@@ -338,7 +319,7 @@ fn two_runs_are_two_contenders() {
 
 #[test]
 fn the_cases_of_a_map_are_not_told_one_by_one_on_a_terminal() {
-    let mut rows = small();
+    let mut rows = sweep();
     rows.extend(samples::run());
     rows[0].warnings = "stolen: 9".into();
     rows[7].warnings = "stolen: 10".into();
