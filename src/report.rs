@@ -11,6 +11,7 @@ pub mod csv;
 pub mod floor;
 pub mod gobench;
 pub mod html;
+pub mod map;
 pub mod markdown;
 pub mod page;
 #[cfg(test)]

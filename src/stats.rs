@@ -8,6 +8,6 @@ pub mod ratio;
 pub mod rounds;
 pub mod sample;
 
-pub use ratio::{Ratio, Verdict, ratio};
+pub use ratio::{Ratio, Verdict, difference, ratio};
 pub use rounds::Interval;
 pub use sample::{Summary, median, percentile, quotient, rate_per_s, summarize};

@@ -31,6 +31,9 @@ template() {
 # rows RUN_ID ROUNDS
 rows() { awk -v run_id="$1" -v rounds="$2" -f tests/browser/rows.awk "$scratch/template.csv"; }
 
+# A sweep of 100 cells.
+map() { awk -v run_id=run-1 -v rounds=6 -f tests/browser/map.awk "$scratch/template.csv"; }
+
 # page NAME FILE...
 page() { "$bin" report "${@:2}" --format html --output "$scratch/$1.html"; }
 
@@ -49,14 +52,14 @@ browse() {
     --host-resolver-rules='MAP * ~NOTFOUND' --enable-logging=stderr --virtual-time-budget=5000 "$@" 2>"$scratch/log"
 }
 
-# look NAME CASES: the page as it is, then copies of it that measure themselves, in frames, as a headless window may not
+# look NAME CASES [CELLS]: the page as it is, then copies of it that measure themselves, in frames, as a headless window may not
 # be as narrow as a phone.
 look() {
   browse --dump-dom "file://$scratch/$1.html" >"$scratch/dom" || fail "$1: the browser ended with status $?"
   grep -q '</html>' "$scratch/dom" || fail "$1: the browser showed nothing"
   ! grep CONSOLE "$scratch/log" >&2 || fail "$1: the browser complains"
   measuring_copy "$1" >"$scratch/copy.html"
-  frames "$2" >"$scratch/frames.html"
+  frames "$2" "${3:-0}" >"$scratch/frames.html"
   browse --dump-dom --window-size=1400,1000 "file://$scratch/frames.html" >"$scratch/dom" ||
     fail "$1: the browser ended with status $?"
   judge "$1"
@@ -68,13 +71,13 @@ measuring_copy() {
   printf '<script>\n%s\n</script>\n' "$(<tests/browser/measure.js)"
 }
 
-# frames CASES: what each copy says comes into the wrapper's document, a line a finding.
+# frames CASES CELLS: what each copy says comes into the wrapper's document, a line a finding.
 frames() {
   local width
   echo '<!DOCTYPE html><pre id="said"></pre>'
   echo '<script>onmessage = event => document.getElementById("said").append(event.data);</script>'
   for width in $WIDTHS; do
-    echo "<iframe src=\"copy.html?cases=$1\" style=\"border: 0; width: ${width}px; height: 900px\"></iframe>"
+    echo "<iframe src=\"copy.html?cases=$1&cells=$2\" style=\"border: 0; width: ${width}px; height: 900px\"></iframe>"
   done
 }
 
@@ -100,4 +103,7 @@ page two-runs "$scratch/one.csv" "$scratch/other.csv"
 look two-runs "$(cases "$scratch/one.csv" "$scratch/other.csv")"
 page reference results/reference.csv
 look reference "$(cases results/reference.csv)"
+map >"$scratch/map.csv"
+page map "$scratch/map.csv"
+look map "$(cases "$scratch/map.csv")" 100
 exit "$failed"

@@ -4,14 +4,14 @@
 
 use serde::Serialize;
 
-use super::{calibration::Calibration, case::CaseKey, floor::Floor, seed::AgainstSeed};
+use super::{calibration::Calibration, case::CaseKey, floor::Floor, map::Map, seed::AgainstSeed};
 use crate::{
     machine::Machine,
     stats::{Interval, Ratio, rounds::Drift},
 };
 
 /// Counts up with any change of the JSON's fields.
-pub const ANALYSIS_SCHEMA: u32 = 2;
+pub const ANALYSIS_SCHEMA: u32 = 3;
 
 /// Everything that a report shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,6 +28,8 @@ pub struct Analysis {
     pub cases: Vec<Case>,
     /// Samples that failed their checks; in no figure.
     pub failed: Vec<Failed>,
+    /// Who is the fastest where, if the rows hold a sweep.
+    pub map: Option<Map>,
     /// Our client beside the systems' own load generators, where that was measured.
     pub calibration: Option<Calibration>,
     /// The predecessor's published ratios beside ours, where asked for.
@@ -75,6 +77,8 @@ pub struct Series {
     pub system: String,
     /// What tells it from other series of the same system in this case, in words; else blank.
     pub distinction: String,
+    /// `interactive`: PostgreSQL in transactions of several statements; else blank.
+    pub style: String,
     /// Position in [`Analysis::machines`].
     pub machine: usize,
     /// As the server says: `Redis 7.0.15`.
@@ -103,6 +107,8 @@ pub struct Series {
     pub transfers_per_s: Option<f64>,
     /// Medians over the rounds, of those that have the figure.
     pub latency_ns: Latencies<f64>,
+    /// Whether it kept up, of ops that were due at a rate.
+    pub open_loop: Option<OpenLoop>,
     /// (Slowest - fastest) / median of the rounds' time per op; 0.51 is 51 %.
     pub spread: Option<f64>,
     /// Positions in [`Series::rounds`] outside Tukey's fences.
@@ -139,6 +145,17 @@ pub struct Round {
     pub latency_ns: Latencies<u64>,
 }
 
+/// How a system kept up with ops that were due at a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OpenLoop {
+    /// In so many rounds it fell behind.
+    pub saturated_rounds: usize,
+    /// Ops that began late as their client was still busy; median over the rounds.
+    pub late_ops: Option<f64>,
+    /// Ops that had not begun at the end; median over the rounds.
+    pub backlog_ops: Option<f64>,
+}
+
 /// Latencies of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the columns of the rows")]
@@ -170,8 +187,13 @@ pub struct Failed {
     pub round: u32,
     /// The case's label.
     pub case: String,
+    /// And as data.
+    #[serde(flatten)]
+    pub key: CaseKey,
     /// Whose server.
     pub system: String,
+    /// As a series'.
+    pub style: String,
     /// The row's words.
     pub why: String,
 }

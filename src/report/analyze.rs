@@ -7,7 +7,7 @@ use super::{
     analysis::{ANALYSIS_SCHEMA, Analysis, Case, Failed, Run, Series},
     calibration,
     case::{CaseKey, is_baseline, system_place},
-    floor, series,
+    floor, map, series,
 };
 use crate::{machine::Machine, measurement::Measurement, plan::Style, stats};
 
@@ -54,12 +54,14 @@ pub fn analyze(rows: &[Measurement], pool: bool) -> Analysis {
         grouped.into_iter().map(|(key, group)| case(key, group, with_suite, &planned)).collect();
     floor::set(&mut cases, pool);
     let (cases, calibration) = calibration::split(cases);
+    let failed: Vec<_> = failed.into_iter().map(|row| failed_row(row, with_suite)).collect();
     Analysis {
         schema: ANALYSIS_SCHEMA,
         alarms: alarms::alarms(rows),
+        map: map::of(&cases, &failed),
         cases,
         calibration,
-        failed: failed.into_iter().map(|row| failed_row(row, with_suite)).collect(),
+        failed,
         runs,
         machines,
         against_seed: None,
@@ -105,7 +107,7 @@ fn series_key(row: &Measurement, machine: usize, pool: bool) -> SeriesKey<'_> {
         place: system_place(&row.system),
         system: &row.system,
         generator: &row.generator,
-        style: if row.style == Style::Interactive.name() { Style::Interactive.name() } else { "" },
+        style: style(row),
         machine,
         run_id: if pool { "" } else { &row.run_id },
         server_version: &row.server_version,
@@ -117,13 +119,21 @@ fn series_key(row: &Measurement, machine: usize, pool: bool) -> SeriesKey<'_> {
     }
 }
 
+/// The plain one, or none, is blank.
+fn style(row: &Measurement) -> &'static str {
+    if row.style == Style::Interactive.name() { Style::Interactive.name() } else { "" }
+}
+
 fn failed_row(row: &Measurement, with_suite: bool) -> Failed {
     let why = if row.is_verified() { "its time is blank" } else { &row.warnings };
+    let key = CaseKey::of(row);
     Failed {
         run_id: row.run_id.clone(),
         round: row.round,
-        case: CaseKey::of(row).label(with_suite),
+        case: key.label(with_suite),
+        key,
         system: row.system.clone(),
+        style: style(row).into(),
         why: why.to_owned(),
     }
 }
@@ -137,7 +147,9 @@ fn case(
     let distinctions = distinctions(&group.keys().collect::<Vec<_>>());
     let lines = group.into_iter().zip(distinctions);
     let mut series: Vec<Series> = lines
-        .map(|((key, rows), distinction)| series::series(rows, key.machine, distinction, planned))
+        .map(|((key, rows), distinction)| {
+            series::series(rows, (key.style, distinction), key.machine, planned)
+        })
         .collect();
     compare(&mut series);
     Case { label: key.label(with_suite), key, series }

@@ -156,6 +156,12 @@ pub fn system_place(system: &str) -> usize {
     }
 }
 
+/// Which colour, marker and pattern a series has, from 0: systems in their order, then `PostgreSQL` asked interactively.
+#[must_use]
+pub fn look(system: &str, style: &str) -> usize {
+    if style.is_empty() { system_place(system).min(3) } else { 4 }
+}
+
 /// Whether it is no system that moves money for anybody: the harness's own ledger, and the machine itself. Nothing is
 /// compared with them.
 #[must_use]

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use super::{
     analysis::{Analysis, Case, Series},
     case::proper_name,
+    map,
     page::{Column, Grid, Group, Notes, Page},
     table, words,
 };
@@ -19,6 +20,8 @@ use crate::{
 mod answer;
 mod axis;
 mod charts;
+mod curves;
+mod grids;
 mod guarantees;
 mod machine;
 
@@ -34,7 +37,7 @@ pub const MARK: &str = "<meta name=\"generator\" content=\"ledger-bench\">";
 /// The whole file.
 #[must_use]
 pub fn render(analysis: &Analysis) -> String {
-    let page = table::page(analysis);
+    let page = table::without_map(analysis);
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -45,13 +48,15 @@ pub fn render(analysis: &Analysis) -> String {
     for alarm in &page.alarms {
         let _ = writeln!(html, "<p class=\"alarm\">{}</p>", escaped(alarm));
     }
+    let of_map = analysis.map.as_ref();
+    html += &of_map.map(grids::answer).unwrap_or_default();
     let _ = writeln!(html, "<p class=\"answer\">{}</p>", escaped(&answer::sentences(analysis).join(" ")));
+    html += &of_map.map(grids::sections).unwrap_or_default();
+    html += &folded(analysis);
     // The first grid is that of the cases, where there are any.
-    let (of_cases, others) = page.grids.split_at(usize::from(!analysis.cases.is_empty()));
-    for grid in of_cases {
-        let sections = table::grouped(&analysis.cases).zip(&grid.groups);
-        html.extend(sections.map(|(cases, group)| section(&cases[0], grid, group)));
-    }
+    let cases = table::outside_the_map(analysis);
+    let (of_cases, others) = page.grids.split_at(usize::from(!cases.is_empty()));
+    html.extend(of_cases.iter().map(|grid| sections(&cases, grid)));
     for grid in others {
         let _ = writeln!(html, "<h2>{}</h2>", escaped(&grid.title));
         for group in &grid.groups {
@@ -65,6 +70,25 @@ pub fn render(analysis: &Analysis) -> String {
     html += &machine::sections(analysis);
     html += &notes(&page);
     html + "</body>\n</html>\n"
+}
+
+/// The cells of a map, case by case.
+fn folded(analysis: &Analysis) -> String {
+    let cases: Vec<&Case> = analysis.cases.iter().filter(|case| map::holds(&case.key)).collect();
+    if cases.is_empty() {
+        return String::new();
+    }
+    let sections = sections(&cases, &table::grid(&cases));
+    format!(
+        "<details class=\"cases\"><summary>The {} cases of the map one by one: latencies, rounds, settings, and what \
+         measures each again</summary>\n{sections}</details>\n",
+        cases.len()
+    )
+}
+
+fn sections(cases: &[&Case], grid: &Grid) -> String {
+    let sections = table::grouped(cases).zip(&grid.groups);
+    sections.map(|(cases, group)| section(cases[0], grid, group)).collect()
 }
 
 /// One case: its figures as charts and as a table, and what they were measured at. Of floors, each of which is one

@@ -10,6 +10,7 @@ pub fn render(page: &Page) -> String {
     let alarms = page.alarms.iter().map(|alarm| format!("> **{}**\n", plain(alarm)));
     let mut parts: Vec<String> = vec![alarms.collect::<Vec<_>>().join(">\n")];
     parts.push(line_of(&plain(&page.subject)));
+    parts.push(line_of(&plain(&page.headlines.join(" "))));
     parts.extend(page.grids.iter().flat_map(|grid| [line_of(&plain(&grid.title)), table(grid)]));
     for notes in &page.notes {
         parts.push(line_of(&plain(&notes.title)));
@@ -72,6 +73,7 @@ mod tests {
         let mut page = Page {
             alarms: vec!["A".into(), "B".into()],
             subject: "Run 1".into(),
+            headlines: vec!["One.".into(), "Two.".into()],
             grids: vec![grid],
             notes: Vec::new(),
         };
@@ -81,6 +83,8 @@ mod tests {
 > **B**
 
 Run 1
+
+One. Two.
 
 | case | system | time/op |
 |---|---|---:|

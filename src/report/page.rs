@@ -8,6 +8,8 @@ pub struct Page {
     pub alarms: Vec<String>,
     /// One line on what the figures are of.
     pub subject: String,
+    /// The answer, where it is told in sentences.
+    pub headlines: Vec<String>,
     /// The figures.
     pub grids: Vec<Grid>,
     /// What to know beside them.
@@ -43,7 +45,7 @@ pub struct Column {
 pub struct Group {
     /// The heading.
     pub title: String,
-    /// As many fields each as there are columns.
+    /// As many fields each as there are columns. A field may have several lines.
     pub lines: Vec<Vec<String>>,
 }
 

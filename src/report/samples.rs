@@ -77,3 +77,44 @@ pub fn run_with_floor() -> Vec<Measurement> {
     }));
     all
 }
+
+/// Six rounds of a cell of the sweep, a little apart, around a time per transfer.
+pub fn cell_rows(system: &str, batch: u32, clients: u32, ns_per_op: u64) -> Vec<Measurement> {
+    let times: Vec<u64> = [98, 99, 100, 101, 102, 103].map(|percent| ns_per_op * percent / 100).into();
+    let of = |row: Measurement| Measurement {
+        suite: "sweep".into(),
+        durability: "fsync".into(),
+        arrivals: "closed".into(),
+        accounts: 10_000,
+        batch,
+        clients,
+        transfers_per_s: row.ns_per_op.map(|ns| u64::from(batch) * 1_000_000_000 / ns),
+        latency_ns_p50: Some(1_000),
+        ..row
+    };
+    rows("transfers", system, &times).into_iter().map(of).collect()
+}
+
+/// Times per op of `TigerBeetle` and Redis by clients, at batch 1; 0: not measured.
+pub fn row_of(cells: &[(u32, u64, u64)]) -> Vec<Measurement> {
+    let mut rows = Vec::new();
+    for &(clients, tigerbeetle, redis) in cells {
+        for (system, ns) in [("tigerbeetle", tigerbeetle), ("redis", redis)] {
+            if ns > 0 {
+                rows.extend(cell_rows(system, 1, clients, ns));
+            }
+        }
+    }
+    rows
+}
+
+/// Redis leads at batch 1 until 16 clients, `TigerBeetle` at batch 1000; one cell was not measured, one failed.
+pub fn sweep() -> Vec<Measurement> {
+    let mut rows = row_of(&[(1, 400_000, 100_000), (4, 200_000, 100_000), (16, 50_000, 100_000)]);
+    rows.extend(cell_rows("tigerbeetle", 1000, 1, 1_000_000));
+    rows.extend(cell_rows("redis", 1000, 1, 2_000_000));
+    rows.extend(cell_rows("tigerbeetle", 1000, 16, 1_000_000));
+    let failed = cell_rows("redis", 1000, 16, 1_000_000);
+    rows.extend(failed.into_iter().map(|row| Measurement { verified: "no".into(), ..row }));
+    rows
+}

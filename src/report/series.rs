@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::analysis::{Latencies, Round, Series, Warning};
+use super::analysis::{Latencies, OpenLoop, Round, Series, Warning};
 use crate::{
     measurement::Measurement,
     stats::rounds::{drift, median, median_interval, outliers, spread},
@@ -22,11 +22,12 @@ pub(super) fn keyed_times(series: &Series) -> Vec<((String, u32), f64)> {
     series.rounds.iter().map(|round| ((round.run_id.clone(), round.round), round.ns_per_op)).collect()
 }
 
-/// `rows`: of one machine, with one set of versions and settings; at least one. `planned`: rounds by run.
+/// `rows`: of one machine, with one set of versions and settings; at least one. `style`, and what tells it from others;
+/// `planned`: rounds by run.
 pub(super) fn series(
     mut rows: Vec<&Measurement>,
+    (style, distinction): (&str, String),
     machine: usize,
-    distinction: String,
     planned: &BTreeMap<&str, usize>,
 ) -> Series {
     rows.sort_by_key(|row| (row.started_unix_s, row.round));
@@ -37,6 +38,7 @@ pub(super) fn series(
     Series {
         system: first.system.clone(),
         distinction,
+        style: style.into(),
         machine,
         server_version: first.server_version.clone(),
         client_version: first.client_version.clone(),
@@ -50,6 +52,7 @@ pub(super) fn series(
         ns_per_op_interval: median_interval(&times),
         transfers_per_s: median_of(&rounds, |round| round.transfers_per_s),
         latency_ns: latencies(&rounds),
+        open_loop: open_loop(&rows),
         spread: spread(&times),
         outliers: outliers(&times),
         drift: drift(&times),
@@ -62,6 +65,15 @@ pub(super) fn series(
         warnings: warnings(&rows),
         rounds,
     }
+}
+
+fn open_loop(rows: &[&Measurement]) -> Option<OpenLoop> {
+    rows[0].rate_per_s?;
+    Some(OpenLoop {
+        saturated_rounds: rows.iter().filter(|row| row.saturated == "yes").count(),
+        late_ops: median_of(rows, |row| row.late_ops),
+        backlog_ops: median_of(rows, |row| row.backlog_ops),
+    })
 }
 
 /// Of all rows together; `None` where one does not tell.
@@ -105,7 +117,7 @@ fn latencies(rounds: &[Round]) -> Latencies<f64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a row's numbers have 15 digits at most")]
-fn median_of(rounds: &[Round], figure: fn(&Round) -> Option<u64>) -> Option<f64> {
+fn median_of<T>(rounds: &[T], figure: fn(&T) -> Option<u64>) -> Option<f64> {
     let known: Vec<f64> = rounds.iter().filter_map(figure).map(|value| value as f64).collect();
     median(&known)
 }

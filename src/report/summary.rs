@@ -58,7 +58,7 @@ const fn column(name: &'static str, heading: &'static str, value: fn(&Line) -> V
     Column { name, heading, value }
 }
 
-fn of_the_case() -> [Column; 15] {
+fn of_the_case() -> [Column; 16] {
     [
         column("suite", "suite", |line| text(&line.case.key.suite)),
         column("benchmark", "benchmark", |line| text(&line.case.key.benchmark)),
@@ -77,11 +77,12 @@ fn of_the_case() -> [Column; 15] {
         column("preload", "stored before", |line| count(line.case.key.preload)),
         column("transport", "transport, if not TCP", |line| text(&line.case.key.transport)),
         column("system", "system", |line| text(&line.series.system)),
+        column("style", "asked", |line| text(&line.series.style)),
         column("distinction", "of", |line| text(&line.series.distinction)),
     ]
 }
 
-fn figures() -> [Column; 14] {
+fn figures() -> [Column; 17] {
     [
         column("rounds", "rounds", |line| count(u64::try_from(line.series.rounds.len()).ok())),
         column("rounds_planned", "rounds planned", |line| {
@@ -100,6 +101,13 @@ fn figures() -> [Column; 14] {
         column("latency_ns_p99", "latency p99, ns", |line| figure(line.series.latency_ns.p99)),
         column("latency_ns_p999", "latency p99.9, ns", |line| figure(line.series.latency_ns.p999)),
         column("latency_ns_max", "latency max, ns", |line| figure(line.series.latency_ns.max)),
+        column("saturated_rounds", "rounds saturated", |line| {
+            count(line.series.open_loop.and_then(|open| u64::try_from(open.saturated_rounds).ok()))
+        }),
+        column("late_ops", "ops late", |line| figure(line.series.open_loop.and_then(|open| open.late_ops))),
+        column("backlog_ops", "ops waiting at the end", |line| {
+            figure(line.series.open_loop.and_then(|open| open.backlog_ops))
+        }),
         column("spread_permille", "spread, % of the median", |line| {
             line.series.spread.map_or(Value::Blank, Value::Share)
         }),

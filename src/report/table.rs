@@ -6,7 +6,8 @@ use super::{
     analysis::{Analysis, Case, Failed, Series},
     calibration::Calibration,
     floor,
-    page::{Column, Grid, Group, Page},
+    map,
+    page::{Column, Grid, Group, Notes, Page},
     words,
 };
 use crate::{machine::Machine, stats::rounds::ROUNDS_MIN};
@@ -14,21 +15,40 @@ use crate::{machine::Machine, stats::rounds::ROUNDS_MIN};
 /// For the terminal and for Markdown.
 #[must_use]
 pub fn page(analysis: &Analysis) -> Page {
+    let mut page = without_map(analysis);
+    if let Some(map) = &analysis.map {
+        page.headlines.clone_from(&map.headlines);
+        page.grids.splice(0..0, map::page::grids(map));
+        let notes = [(map::page::TURNS, map.sentences.clone()), (map::page::READING, map::page::notes(map))];
+        let notes = notes.into_iter().filter(|(_, lines)| !lines.is_empty());
+        page.notes.splice(0..0, notes.map(|(title, lines)| Notes { title: title.into(), lines }));
+    }
+    page
+}
+
+/// The same but for the map, and for the cases that are its cells.
+pub(super) fn without_map(analysis: &Analysis) -> Page {
     let mut page = Page { alarms: analysis.alarms.clone(), subject: subject(analysis), ..Page::default() };
     let calibration = analysis.calibration.as_ref();
     if analysis.cases.is_empty() && calibration.is_none() {
         page.note("No sample was measured and found right.", vec!["There is no figure to show.".into()]);
     } else {
-        page.grids.extend((!analysis.cases.is_empty()).then(|| grid(&analysis.cases)));
+        let cases = outside_the_map(analysis);
+        page.grids.extend((!cases.is_empty()).then(|| grid(&cases)));
         page.grids.extend(calibration.map(Calibration::grid));
         if let Some(against) = &analysis.against_seed {
             page.grids.push(against.grid());
         }
-        page.note("Notes:", notes(analysis));
+        page.note("Notes:", notes(analysis, &cases));
         page.note("Mind:", remarks(analysis));
     }
     page.note("Failed, and in no figure above:", failed(&analysis.failed));
     page
+}
+
+/// The cases that have a group each: those of a map are its cells.
+pub(super) fn outside_the_map(analysis: &Analysis) -> Vec<&Case> {
+    analysis.cases.iter().filter(|case| !map::holds(&case.key)).collect()
 }
 
 /// `Run 20261130T201530Z-3f2a, 72 samples in 6 rounds; AMD EPYC, 2 cores, ...`.
@@ -103,11 +123,11 @@ fn to_fastest(series: &Series) -> String {
 }
 
 /// What is shown under one heading: a case, or all floors, as each is a single line.
-pub(super) fn grouped(cases: &[Case]) -> impl Iterator<Item = &[Case]> {
+pub(super) fn grouped<'a, 'b>(cases: &'b [&'a Case]) -> impl Iterator<Item = &'b [&'a Case]> {
     cases.chunk_by(|one, next| one.key.is_floor() && next.key.is_floor())
 }
 
-fn grid(cases: &[Case]) -> Grid {
+pub(super) fn grid(cases: &[&Case]) -> Grid {
     let columns = columns();
     let line = |case: &Case, series: &Series| {
         let mut fields: Vec<String> = columns.iter().map(|(_, field)| field(series)).collect();
@@ -116,7 +136,7 @@ fn grid(cases: &[Case]) -> Grid {
         }
         fields
     };
-    let group = |cases: &[Case]| {
+    let group = |cases: &[&Case]| {
         let first = &cases[0];
         let title = if first.key.is_floor() { first.key.suite.clone() } else { first.label.clone() };
         let lines = cases.iter().flat_map(|case| {
@@ -140,7 +160,10 @@ fn without_lonely_fastest(case: &Case) -> Vec<Series> {
 }
 
 /// What holds for the whole table.
-fn notes(analysis: &Analysis) -> Vec<String> {
+fn notes(analysis: &Analysis, cases: &[&Case]) -> Vec<String> {
+    if cases.is_empty() && analysis.calibration.is_none() {
+        return Vec::new();
+    }
     let mut notes = vec![
         "time/op: wall time over ops of all clients, the median of the rounds.".to_owned(),
         "spread: the slowest round less the fastest, over the median.".to_owned(),
@@ -148,7 +171,7 @@ fn notes(analysis: &Analysis) -> Vec<String> {
          Mann and Whitney, p 0.05 or more."
             .to_owned(),
     ];
-    let all = || analysis.cases.iter().flat_map(|case| &case.series);
+    let all = || cases.iter().flat_map(|case| &case.series);
     if all().any(|series| series.floor.is_some()) {
         notes.push(
             "x floor: time/op over what this machine takes for an op's requests x loopback + its commits that must be on \
@@ -182,12 +205,36 @@ fn remarks(analysis: &Analysis) -> Vec<String> {
         analysis.calibration.as_ref().map(|calibration| &calibration.cases[..]).unwrap_or_default();
     let cases = || analysis.cases.iter().chain(calibrated);
     let common = common_warnings(cases().flat_map(|case| &case.series));
-    let lines = cases().flat_map(|case| case.series.iter().map(move |series| (case, series)));
+    let lines = cases().filter(|case| !map::holds(&case.key));
+    let lines = lines.flat_map(|case| case.series.iter().map(move |series| (case, series)));
     let told = lines.map(|(case, series)| (case, series, words::remarks(series, &common)));
     let of_lines = told.filter(|(.., remarks)| !remarks.is_empty()).map(|(case, series, remarks)| {
         format!("{}, {}: {}", case.label, words::series_name(series), remarks.join("; "))
     });
-    common.iter().map(|warning| format!("all samples: {warning}")).chain(of_lines).collect()
+    let of_map = analysis.map.iter().flat_map(|_| remarks_of_the_map(analysis, &common));
+    common.iter().map(|warning| format!("all samples: {warning}")).chain(of_map).chain(of_lines).collect()
+}
+
+/// Of a map's many lines how many warn of what.
+fn remarks_of_the_map(analysis: &Analysis, common: &BTreeSet<&str>) -> Vec<String> {
+    let cases = || analysis.cases.iter().filter(|case| map::holds(&case.key));
+    let series: Vec<&Series> = cases().flat_map(|case| &case.series).collect();
+    let of = |count: usize| format!("{count} of {} lines of the map", series.len());
+    let mut remarks = Vec::new();
+    let spreads: Vec<f64> = series.iter().filter_map(|series| series.spread).collect();
+    let wide = spreads.iter().filter(|&&spread| spread > words::SPREAD_MAX).count();
+    if let Some(&widest) = spreads.iter().max_by(|a, b| a.total_cmp(b)).filter(|_| wide > 0) {
+        let max = words::percent(words::SPREAD_MAX);
+        remarks.push(format!("{}: spread above {max}, up to {}", of(wide), words::percent(widest)));
+    }
+    let drifts = series.iter().filter(|series| series.drift.is_some()).count();
+    if drifts > 0 {
+        remarks.push(format!("{}: drift over the rounds", of(drifts)));
+    }
+    remarks.extend(
+        words::kinds(&series, common).into_iter().map(|(count, most)| format!("{}: {most}", of(count))),
+    );
+    remarks
 }
 
 /// What every sample of every series warns of, to be said once.

@@ -16,6 +16,9 @@ pub fn render(page: &Page, width: usize) -> String {
     if !page.subject.is_empty() {
         let _ = writeln!(text, "{}", page.subject);
     }
+    if !page.headlines.is_empty() {
+        let _ = writeln!(text, "\n{}", page.headlines.join("\n"));
+    }
     for grid in &page.grids {
         if !text.is_empty() {
             text.push('\n');
@@ -65,7 +68,7 @@ fn least_needed(columns: &[Column]) -> Option<usize> {
 fn widths(grid: &Grid) -> Vec<usize> {
     let lines = || grid.groups.iter().flat_map(|group| &group.lines);
     let widest = |(index, column): (usize, &Column)| {
-        let fields = lines().map(|line| line[index].chars().count());
+        let fields = lines().flat_map(|line| line[index].lines()).map(|line| line.chars().count());
         fields.max().unwrap_or(0).max(column.title.chars().count())
     };
     grid.columns.iter().enumerate().map(widest).collect()
@@ -76,15 +79,21 @@ fn line_width(widths: &[usize]) -> usize {
 }
 
 fn line(fields: &[String], columns: &[Column], widths: &[usize]) -> String {
-    let mut line = String::new();
-    for ((field, column), &width) in fields.iter().zip(columns).zip(widths) {
-        let _ = if column.is_number {
-            write!(line, "{GAP}{field:>width$}")
-        } else {
-            write!(line, "{GAP}{field:<width$}")
-        };
+    let height = fields.iter().map(|field| field.lines().count()).max().unwrap_or(0).max(1);
+    let mut text = String::new();
+    for part in 0..height {
+        let mut line = String::new();
+        for ((field, column), &width) in fields.iter().zip(columns).zip(widths) {
+            let field = field.lines().nth(part).unwrap_or_default();
+            let _ = if column.is_number {
+                write!(line, "{GAP}{field:>width$}")
+            } else {
+                write!(line, "{GAP}{field:<width$}")
+            };
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
     }
-    format!("{}\n", line.trim_end())
+    text
 }
 
 /// Nothing from a file reaches a terminal as a command to it.
@@ -105,11 +114,16 @@ mod tests {
         let columns = vec![Column::text("name", 0), Column::number("count", 2), Column::text("remark", 1)];
         let groups = vec![
             group("first", &[["a", "1", ""], ["bb", "1000000", "large"]]),
-            group("second", &[["c", "", "x"]]),
+            group("second", &[["c", "", "x\nyy"]]),
         ];
         let grid = Grid { title: "Things".into(), group_title: "group", columns, groups };
-        let mut page =
-            Page { alarms: vec!["MIND".into()], subject: "All".into(), grids: vec![grid], notes: Vec::new() };
+        let mut page = Page {
+            alarms: vec!["MIND".into()],
+            subject: "All".into(),
+            headlines: vec!["One.".into(), "Two.".into()],
+            grids: vec![grid],
+            notes: Vec::new(),
+        };
         page.note("Also:", vec!["it \u{1b}[31mis".into()]);
         page.note("Never:", Vec::new());
         page
@@ -121,6 +135,9 @@ mod tests {
 !! MIND
 All
 
+One.
+Two.
+
 Things
   name    count  remark
 
@@ -130,6 +147,7 @@ first
 
 second
   c              x
+                 yy
 
 Also:
   it ?[31mis

@@ -1,6 +1,9 @@
 //! Figures and what they mean, in words; pure.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use super::{
     analysis::{Series, Warning},
@@ -10,7 +13,7 @@ use super::{
 use crate::stats::{Interval, Ratio, Verdict, rounds::Drift};
 
 /// Above this the spread of the rounds is worth a warning.
-const SPREAD_MAX: f64 = 0.10;
+pub(super) const SPREAD_MAX: f64 = 0.10;
 /// Marks a ratio that so few rounds cannot tell from chance; [`UNPROVEN_NOTE`] says so.
 const UNPROVEN: &str = " ?";
 /// For below a table with such ratios.
@@ -146,7 +149,7 @@ pub fn remarks(series: &Series, told: &BTreeSet<&str>) -> Vec<String> {
     }
     let mut kinds: Vec<(String, Vec<&Warning>)> = Vec::new();
     for warning in series.warnings.iter().filter(|warning| !told.contains(warning.text.as_str())) {
-        let kind = warning.text.replace(|c: char| c.is_ascii_digit(), "");
+        let kind = kind(&warning.text);
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, warnings)) => warnings.push(warning),
             None => kinds.push((kind, vec![warning])),
@@ -156,13 +159,39 @@ pub fn remarks(series: &Series, told: &BTreeSet<&str>) -> Vec<String> {
     remarks
 }
 
+/// What many series warn of: how many of them, and the words of the worst; but for what is told already.
+pub(super) fn kinds(all: &[&Series], told: &BTreeSet<&str>) -> Vec<(usize, String)> {
+    let mut kinds: BTreeMap<String, (BTreeSet<usize>, BTreeSet<&str>)> = BTreeMap::new();
+    for (place, series) in all.iter().enumerate() {
+        for warning in series.warnings.iter().filter(|warning| !told.contains(warning.text.as_str())) {
+            let (places, texts) = kinds.entry(kind(&warning.text)).or_default();
+            places.insert(place);
+            texts.insert(&warning.text);
+        }
+    }
+    let kinds = kinds.into_values().map(|(places, texts)| {
+        let up_to = if texts.len() > 1 { "up to: " } else { "" };
+        (places.len(), format!("{up_to}{}", most(texts.into_iter())))
+    });
+    kinds.collect()
+}
+
+/// A warning without its figures.
+fn kind(text: &str) -> String {
+    text.replace(|c: char| c.is_ascii_digit(), "")
+}
+
+/// Of texts that differ in their figures alone the longest, then the largest.
+fn most<'a>(texts: impl Iterator<Item = &'a str>) -> &'a str {
+    texts.max_by_key(|text| (text.len(), *text)).unwrap_or_default()
+}
+
 /// `rounds 1, 4: what they warn of`; where they differ in their figures alone, the longest, then largest of them stands
 /// for all, after `up to`.
 fn warned(series: &Series, warnings: &[&Warning]) -> String {
     let mut rounds: Vec<usize> = warnings.iter().flat_map(|warning| warning.rounds.clone()).collect();
     rounds.sort_unstable();
-    let texts = warnings.iter().map(|warning| warning.text.as_str());
-    let most = texts.max_by_key(|text| (text.len(), *text)).unwrap_or_default();
+    let most = most(warnings.iter().map(|warning| warning.text.as_str()));
     let up_to = if warnings.len() > 1 { "up to: " } else { "" };
     format!("{}: {up_to}{most}", round_names(series, &rounds))
 }

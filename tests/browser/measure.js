@@ -6,6 +6,9 @@ const root = document.scrollingElement;
 const charts = [...document.querySelectorAll('svg')];
 const SLACK = 1; // pixels: rounding, and what a letter's box has around it
 
+// What is folded is looked at, too.
+for (const folded of document.querySelectorAll('details')) folded.open = true;
+
 if (root.scrollWidth > innerWidth) wrong('the page is ' + root.scrollWidth + ' wide');
 
 const fetched = performance.getEntriesByType('resource').map(entry => entry.name);
@@ -45,6 +48,25 @@ for (const chart of charts) {
   boxes.forEach((one, place) => boxes.slice(place + 1).filter(other => overlap(one, other)).forEach(other =>
     wrong(name + ': "' + one.text + '" covers "' + other.text + '"')));
 }
-said.push('LOOKED at ' + innerWidth + ': ' + charts.length + ' charts of ' + groups.length + ' cases, '
+// Each grid of a map fits, and so do the figures of each of its cells, which show when it has the focus.
+const shown = element => element.getBoundingClientRect();
+for (const layer of document.querySelectorAll('.layer')) {
+  const name = layer.querySelector('h3').textContent;
+  const table = layer.querySelector('.wide');
+  if (table.scrollWidth > table.clientWidth + SLACK) wrong(name + ': its grid is ' + table.scrollWidth + ' wide');
+  for (const cell of layer.querySelectorAll('td')) {
+    const tip = cell.querySelector('.tip');
+    if (shown(tip).width > 0) wrong(name + ': figures of a cell that nobody pointed at');
+    cell.focus();
+    const {left, right, width} = shown(tip);
+    if (!(width > 100) || left < 0 || right > innerWidth) wrong(name + ': no figures of ' + cell.textContent);
+    cell.blur();
+  }
+}
+if (root.scrollWidth > innerWidth) wrong('with figures shown the page is ' + root.scrollWidth + ' wide');
+const cells = document.querySelectorAll('.layer td').length;
+const mapped = Number(new URLSearchParams(location.search).get('cells'));
+if (cells !== mapped) wrong(cells + ' cells of a map of ' + mapped);
+said.push('LOOKED at ' + innerWidth + ': ' + charts.length + ' charts of ' + groups.length + ' cases, ' + cells + ' cells, '
   + document.querySelectorAll('svg text').length + ' labels');
 parent.postMessage(said.join('\n') + '\n', '*');

@@ -6,19 +6,20 @@ use crate::{
     report::{
         analysis::{Analysis, Case, Series},
         case::is_baseline,
-        words,
+        table, words,
     },
     stats::Verdict,
 };
 
 pub fn sentences(analysis: &Analysis) -> Vec<String> {
-    let first = winners(&analysis.cases);
-    [first, largest(&analysis.cases), Some(trust(analysis))].into_iter().flatten().collect()
+    // A map has sentences of its own.
+    let cases = table::outside_the_map(analysis);
+    [winners(&cases), largest(&cases), Some(trust(analysis))].into_iter().flatten().collect()
 }
 
 /// `TigerBeetle is the fastest in 1 of 8 cases, Redis in 5; in 2 no difference between the first is shown.`
-fn winners(cases: &[Case]) -> Option<String> {
-    let compared: Vec<&Case> = cases.iter().filter(|case| rivals(case) > 1).collect();
+fn winners(cases: &[&Case]) -> Option<String> {
+    let compared: Vec<&Case> = cases.iter().copied().filter(|case| rivals(case) > 1).collect();
     let mut wins: Vec<(String, usize)> = Vec::new();
     let mut undecided = 0;
     for case in &compared {
@@ -53,7 +54,7 @@ fn winner(case: &Case) -> Option<&Series> {
 }
 
 /// `The largest difference: PostgreSQL is 118x slower than Redis at seed basic_batch of 1000.`
-fn largest(cases: &[Case]) -> Option<String> {
+fn largest(cases: &[&Case]) -> Option<String> {
     let shown = cases.iter().flat_map(|case| {
         let fastest = case.series.iter().find(|series| series.is_fastest);
         let ratios = case.series.iter().filter_map(move |series| Some((series, series.to_fastest.as_ref()?)));

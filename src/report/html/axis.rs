@@ -24,6 +24,15 @@ impl Axis {
         Some(Self { low, high: high.ceil().max(low + 1.0), from, to })
     }
 
+    /// From the smallest of some values, above 0, to the largest; `None` without any.
+    pub fn tight(values: &[f64], from: f64, to: f64) -> Option<Self> {
+        let logs = || values.iter().filter(|value| **value > 0.0).map(|value| value.log10());
+        let (low, high) = (logs().min_by(f64::total_cmp)?, logs().max_by(f64::total_cmp)?);
+        // One value stands in the middle.
+        let margin = if low < high { 0.0 } else { 1.0 };
+        Some(Self { low: low - margin, high: high + margin, from, to })
+    }
+
     /// Where a value is drawn.
     pub fn place(self, value: f64) -> f64 {
         let share = (value.max(f64::MIN_POSITIVE).log10() - self.low) / (self.high - self.low);
@@ -59,6 +68,15 @@ mod tests {
         assert!(axis.place(200.0) > 0.0 && axis.place(5_000.0) < 200.0);
         let outside = [1.0, 1e9].map(|value| axis.place(value));
         assert_eq!(rounded(outside), ["0.000", "200.000"], "nothing is drawn outside");
+    }
+
+    #[test]
+    fn a_tight_axis_ends_at_its_values() {
+        let axis = Axis::tight(&[4.0, 1.0, 16.0], 0.0, 200.0).expect("values");
+        assert_eq!(rounded([1.0, 4.0, 16.0].map(|value| axis.place(value))), ["0.000", "100.000", "200.000"]);
+        let one = Axis::tight(&[7.0], 0.0, 200.0).expect("a value");
+        assert_eq!(rounded([one.place(7.0)]), ["100.000"]);
+        assert_eq!(Axis::tight(&[], 0.0, 1.0), None);
     }
 
     #[test]

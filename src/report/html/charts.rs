@@ -6,19 +6,19 @@ use std::fmt::Write;
 use super::{axis::Axis, escaped, name};
 use crate::report::{
     analysis::{Case, Series},
-    case::{proper_name, system_place},
+    case::{look, proper_name},
     words,
 };
 
-const WIDTH: f64 = 420.0;
-const HEIGHT: f64 = 220.0;
+pub(super) const WIDTH: f64 = 420.0;
+pub(super) const HEIGHT: f64 = 220.0;
 /// Room for the labels of a vertical axis, and for a system's name at the right.
-const LEFT: f64 = 60.0;
-const RIGHT: f64 = 100.0;
+pub(super) const LEFT: f64 = 60.0;
+pub(super) const RIGHT: f64 = 100.0;
 /// Between the middles of two lines of text.
 const LINE: f64 = 14.0;
-const TOP: f64 = 10.0;
-const BOTTOM: f64 = 24.0;
+pub(super) const TOP: f64 = 10.0;
+pub(super) const BOTTOM: f64 = 24.0;
 
 /// Time per op with its 95 % interval, a line a system, on a logarithmic scale; a tick where its floor is.
 pub fn bars(case: &Case) -> String {
@@ -65,7 +65,7 @@ pub fn bars(case: &Case) -> String {
             "<g class=\"{}\"><line x1=\"{from:.1}\" x2=\"{x:.1}\" y1=\"{y}\" y2=\"{y}\"/>{interval}{}</g>{floor}\
              <text x=\"2\" y=\"{:.1}\">{}</text><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
             class(series),
-            marker(series, x, y),
+            marker(look(&series.system, &series.style), x, y),
             y + 4.0,
             escaped(&short_name(case, place)),
             y - 8.0,
@@ -143,7 +143,11 @@ fn lines(
         let points = points(series);
         let places = points.iter().map(|&(place, value)| (x(place), axis.place(value)));
         let path: Vec<String> = places.clone().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        let markers: String = places.clone().step_by(every).map(|(x, y)| marker(series, x, y)).collect();
+        let markers: String = places
+            .clone()
+            .step_by(every)
+            .map(|(x, y)| marker(look(&series.system, &series.style), x, y))
+            .collect();
         ends.extend(places.clone().next_back().map(|(_, y)| (short_name(case, place), y)));
         let (class, path) = (class(series), path.join(" "));
         let _ = write!(body, "<g class=\"{class}\"><polyline points=\"{path}\"/>{markers}</g>");
@@ -158,7 +162,7 @@ fn lines(
 
 /// Names at the right, as high as their lines end; moved apart where they would cover each other: up from `lowest`,
 /// then down from the top.
-fn labels(mut ends: Vec<(String, f64)>, mut lowest: f64) -> String {
+pub(super) fn labels(mut ends: Vec<(String, f64)>, mut lowest: f64) -> String {
     ends.sort_by(|a, b| a.1.total_cmp(&b.1));
     for end in ends.iter_mut().rev() {
         end.1 = end.1.min(lowest);
@@ -210,15 +214,16 @@ pub fn legend(case: &Case) -> String {
 }
 
 fn class(series: &Series) -> String {
-    format!("s{}", system_place(&series.system).min(3))
+    format!("s{}", look(&series.system, &series.style))
 }
 
-/// A circle, a square, a triangle, a diamond.
-fn marker(series: &Series, x: f64, y: f64) -> String {
-    match system_place(&series.system) {
+/// A circle, a square, a triangle, a diamond, a triangle upside down: of each [`look`] its own.
+pub(super) fn marker(look: usize, x: f64, y: f64) -> String {
+    match look {
         0 => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"/>"),
         1 => format!("<rect x=\"{:.1}\" y=\"{:.1}\" width=\"6\" height=\"6\"/>", x - 3.0, y - 3.0),
         2 => format!("<path d=\"M{x:.1} {:.1}l4 7h-8z\"/>", y - 4.0),
+        4 => format!("<path d=\"M{x:.1} {:.1}l4 -7h-8z\"/>", y + 4.0),
         _ => format!("<path d=\"M{x:.1} {:.1}l4 4-4 4-4-4z\"/>", y - 4.0),
     }
 }

@@ -9,11 +9,11 @@ fn html(rows: &[Measurement]) -> String {
 }
 
 /// Every element that is opened is closed, in order.
-fn assert_balanced(html: &str) {
+pub fn assert_balanced(html: &str) {
     let mut open = Vec::new();
     for tag in html.split('<').skip(1).map(|rest| rest.split_once('>').expect("a tag ends").0) {
         let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
-        let is_void = tag.ends_with('/') || ["!DOCTYPE", "meta"].contains(&name);
+        let is_void = tag.ends_with('/') || ["!DOCTYPE", "meta", "br"].contains(&name);
         if tag.starts_with('/') {
             assert_eq!(open.pop(), Some(name), "</{name}>");
         } else if !is_void {
