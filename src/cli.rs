@@ -10,7 +10,7 @@ use crate::{
     ledger::{Durability, System, Transport},
     plan::{Arrivals, Benchmark, Style, Suite},
 };
-use values::{RTT_MAX_US, duration, duration_or_zero, label, number, rtt_us, skew_pct};
+use values::{RTT_MAX_US, duration, duration_or_zero, interval, label, number, rtt_us, skew_pct};
 
 mod check;
 mod report;
@@ -133,8 +133,8 @@ pub struct PlanArgs {
     /// One round of short samples: a look, not a measurement.
     #[arg(long)]
     pub quick: bool,
-    /// Also keep a time series, a line an interval, in a file of its own [default: none].
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration)]
+    /// Also keep a time series, a line an interval of 100ms or more, in a file beside the rows: FILE.series.csv [default: none].
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = interval)]
     pub interval: Option<Duration>,
     /// Where every random choice starts, such as the order of the cases.
     #[arg(long, default_value_t = 42, allow_hyphen_values = true, value_parser = number::<u64>(0, SEED_MAX))]

@@ -32,7 +32,7 @@ pub struct Latencies {
 
 /// Latencies of which only the number in each class is known.
 #[derive(Clone, Debug)]
-struct Classes {
+pub struct Classes {
     counts: Histogram<u64>,
     // These are exact.
     min_ns: u64,
@@ -131,26 +131,55 @@ impl Latencies {
     }
 }
 
+impl Default for Classes {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Classes {
-    fn new() -> Self {
+    /// Without any.
+    #[must_use]
+    pub fn new() -> Self {
         let counts = Histogram::new_with_bounds(1, CLASS_MAX_NS, DIGITS).expect("bounds that are right");
         Self { counts, min_ns: u64::MAX, max_ns: 0 }
     }
 
-    fn count(&mut self, latency_ns: u64) {
+    /// One more.
+    pub fn count(&mut self, latency_ns: u64) {
         self.counts.saturating_record(latency_ns);
         self.min_ns = self.min_ns.min(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
     }
 
-    fn add(&mut self, other: &Self) {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.counts.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// Forgets all, and keeps its room.
+    pub fn clear(&mut self) {
+        self.counts.reset();
+        (self.min_ns, self.max_ns) = (u64::MAX, 0);
+    }
+
+    /// Adds others'.
+    pub fn add(&mut self, other: &Self) {
         self.counts.add(&other.counts).expect("bounds that are alike");
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// The same percentiles as of whole latencies, blank for as few.
-    fn summary(&self) -> stats::Summary {
+    /// The same figures as of whole latencies, blank for as few.
+    #[must_use]
+    pub fn summary(&self) -> stats::Summary {
         let count = self.counts.len();
         let percentile = |permille: u64| {
             let is_enough = count >= 1_000_u64.div_ceil(1_000 - permille);

@@ -20,6 +20,7 @@ pub mod relay;
 pub mod report;
 pub mod rng;
 pub mod runner;
+pub mod series;
 pub mod stats;
 pub mod suite;
 pub mod sweep;

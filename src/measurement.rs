@@ -18,12 +18,14 @@ mod file;
 mod lookalike;
 mod predecessor;
 mod read;
+mod series;
 mod sheet;
 
 pub use columns::{Column, columns, fields};
 pub use file::{append, check_appendable, check_file};
 pub use lookalike::is_lookalike;
 pub use read::read;
+pub use series::{append_series, check_series, series_path};
 pub use sheet::{faults, faults_under};
 
 /// Counts up with any change of the columns.

@@ -364,7 +364,11 @@ impl Case {
             return load;
         }
         let time_ns = load.budget.time_ns.map(|time_ns| (time_ns / SHORTENED).max(1));
-        Load { warmup_ns: load.warmup_ns / SHORTENED, budget: Budget { time_ns, ..load.budget } }
+        Load {
+            warmup_ns: load.warmup_ns / SHORTENED,
+            budget: Budget { time_ns, ..load.budget },
+            interval_ns: None,
+        }
     }
 }
 
@@ -431,8 +435,6 @@ pub struct Settings {
     pub load_before_pct: Option<u64>,
     /// The cores that `run.sh` keeps a server on and those of the measuring process, where it does.
     pub pin: Option<Pin>,
-    /// How long each interval of the time series is, where one is kept.
-    pub interval_ns: Option<u64>,
     /// The user's label for the machine; may be empty.
     pub host: String,
     /// The revision of the checkout at the time of planning; may be empty.
@@ -481,7 +483,7 @@ impl fmt::Display for SampleSpec {
         let Case { skew_pct, arrivals, rate_per_s, rtt_us, style, preload, transport, generator, .. } =
             self.case;
         let Settings { run_id, rounds, load, seed, timeout, cache_mib, host, .. } = &self.settings;
-        let Settings { git_revision, load_before_pct, pin, interval_ns, .. } = &self.settings;
+        let Settings { git_revision, load_before_pct, pin, .. } = &self.settings;
         write!(f, "run_id={run_id} number={} total={} round={}", self.number, self.total, self.round)?;
         write!(f, " rounds={rounds} suite={suite} benchmark={benchmark} system={system}")?;
         write!(f, " durability={durability} clients={clients} in_flight={in_flight} batch={batch}")?;
@@ -493,7 +495,7 @@ impl fmt::Display for SampleSpec {
         let (server, client) = pin.as_ref().map_or(("", ""), |pin| (&pin.server, &pin.client));
         write!(f, " server_cores={server} client_cores={client} cache_mib={cache_mib}")?;
         write!(f, " load_before_pct={}", Blank(*load_before_pct))?;
-        write!(f, " interval_ns={}", Blank(*interval_ns))?;
+        write!(f, " interval_ns={}", Blank(load.interval_ns))?;
         write!(f, " warmup_ns={}", load.warmup_ns)?;
         write!(f, " time_ns={}", Blank(load.budget.time_ns))?;
         write!(f, " ops={} seed={seed}", Blank(load.budget.ops))?;
@@ -546,13 +548,13 @@ impl FromStr for SampleSpec {
                         time_ns: words.parse_or_blank("time_ns")?,
                         ops: words.parse_or_blank("ops")?,
                     },
+                    interval_ns: words.parse_or_blank("interval_ns")?,
                 },
                 seed: words.parse("seed")?,
                 timeout: Duration::from_nanos(words.parse("timeout_ns")?),
                 cache_mib: words.parse("cache_mib")?,
                 load_before_pct: words.parse_or_blank("load_before_pct")?,
                 pin: Pin::of(words.take("server_cores")?, words.take("client_cores")?),
-                interval_ns: words.parse_or_blank("interval_ns")?,
                 host: words.take("host")?.to_owned(),
                 git_revision: words.take("git")?.to_owned(),
             },
@@ -575,7 +577,7 @@ impl FromStr for SampleSpec {
         );
         let limits = [budget.time_ns, budget.ops];
         ensure!(limits.iter().any(Option::is_some), "neither time_ns nor ops is set");
-        ensure!(limits.iter().chain([&settings.interval_ns]).all(|limit| *limit != Some(0)), "a limit of 0");
+        ensure!(limits.iter().chain([&settings.load.interval_ns]).all(|limit| *limit != Some(0)), "a limit of 0");
         Ok(spec)
     }
 }
@@ -630,11 +632,10 @@ mod tests {
         Settings {
             run_id: "20261130T201530Z-3f2a".into(),
             rounds: 3,
-            load: Load { warmup_ns: 5, budget: Budget { time_ns: Some(7), ops: None } },
+            load: Load { warmup_ns: 5, budget: Budget { time_ns: Some(7), ops: None }, interval_ns: None },
             seed: 42,
             timeout: Duration::from_secs(30),
             cache_mib: 1024,
-            interval_ns: None,
             load_before_pct: Some(37),
             pin: None,
             host: String::new(),

@@ -17,7 +17,8 @@ use crossbeam::thread;
 use crate::{
     arrivals::{Arrived, Rate},
     latencies::Latencies,
-    timer::{Budget, MonotonicClock, Op, Pace, Span, Timer},
+    series::{Interval, Series},
+    timer::{Budget, Clock, Ended, MonotonicClock, Op, Pace, Span, Timer},
 };
 
 /// What one client does.
@@ -35,6 +36,8 @@ pub struct Load {
     pub warmup_ns: u64,
     /// The measured part, of all clients together.
     pub budget: Budget,
+    /// How long each interval of a time series is, where one is kept.
+    pub interval_ns: Option<u64>,
 }
 
 /// When the ops of each client begin.
@@ -65,6 +68,8 @@ pub struct Sample {
     pub services: Latencies,
     /// In an open loop: what became of the ops that were due.
     pub arrived: Option<Arrived>,
+    /// By intervals from the start of the first client, where a series was asked for.
+    pub intervals: Vec<Interval>,
     /// From the first client's start to the last client's end, less what a client that is alone
     /// paused to build its requests.
     pub elapsed_ns: u64,
@@ -83,6 +88,7 @@ struct Shared {
     clock: MonotonicClock,
     load: Load,
     course: Loop,
+    series: Option<Series>,
     pace: Pace,
     clients: usize,
     barrier: Barrier,
@@ -117,6 +123,7 @@ pub fn run<W: Work>(clients: Vec<W>, course: Loop, load: Load) -> (Sample, Vec<W
         clock: MonotonicClock::start(),
         load,
         course,
+        series: load.interval_ns.map(Series::new),
         pace: Pace { in_flight, is_alone: clients.len() == 1 },
         clients: clients.len(),
         barrier: Barrier::new(clients.len()),
@@ -131,7 +138,9 @@ pub fn run<W: Work>(clients: Vec<W>, course: Loop, load: Load) -> (Sample, Vec<W
         handles.into_iter().map(|handle| handle.join().expect("a client thread panicked")).unzip()
     })
     .expect("every client thread was joined");
-    (merge(runs), clients)
+    let mut sample = merge(runs);
+    sample.intervals = shared.series.map(Series::into_intervals).unwrap_or_default();
+    (sample, clients)
 }
 
 /// One client from its throw-away request to its last op. It reaches both barriers whatever
@@ -197,15 +206,22 @@ impl Measured {
         shared: &Shared,
     ) {
         let Self { span, latencies, services, arrived } = self;
+        let mut series = shared.series.as_ref().map(|series| series.client(shared.clock.now_ns()));
+        let mut keep = |ended: Ended| {
+            latencies.keep(ended.latency_ns);
+            if let Some(series) = &mut series {
+                series.keep(ended);
+            }
+        };
         match shared.course {
             Loop::Closed { .. } => {
-                *span = timer.measure(share, work, |ended| latencies.keep(ended.latency_ns));
+                *span = timer.measure(share, work, keep);
             }
             Loop::Open(rate) => {
                 let mut schedule = rate.schedule(client, shared.clients, MEASURED);
                 let time_ns = share.time_ns.expect("an open loop ends by time");
                 let (done, of_those) = timer.measure_due(time_ns, &mut schedule, work, |ended| {
-                    latencies.keep(ended.latency_ns);
+                    keep(ended);
                     services.keep(ended.service_ns);
                 });
                 (*span, *arrived) = (done, Some(of_those));
@@ -229,6 +245,7 @@ fn merge(runs: Vec<ClientRun>) -> Sample {
         latencies: Latencies::default(),
         services: Latencies::default(),
         arrived: runs.iter().map(|run| run.measured.arrived).sum(),
+        intervals: Vec::new(),
         elapsed_ns: elapsed_ns(runs.iter().map(|run| &run.measured.span)),
         warmup_ops: 0,
         requests: 0,
@@ -289,7 +306,7 @@ mod tests {
     }
 
     fn load(ops: u64) -> Load {
-        Load { warmup_ns: 1_000, budget: Budget { time_ns: None, ops: Some(ops) } }
+        Load { warmup_ns: 1_000, budget: Budget { time_ns: None, ops: Some(ops) }, interval_ns: None }
     }
 
     fn run_all(clients: impl Into<Vec<Counting>>, ops: u64) -> (Sample, Vec<Counting>) {
@@ -324,7 +341,7 @@ mod tests {
     fn a_client_that_fails_while_measured_stops_the_others_early() {
         // The second fails at its first measured op; the first would go on for ever.
         let clients = [Counting::default(), Counting { fails_at: Some(0), ..Counting::default() }];
-        let load = Load { warmup_ns: 0, budget: Budget { time_ns: Some(u64::MAX), ops: None } };
+        let load = Load { warmup_ns: 0, budget: Budget { time_ns: Some(u64::MAX), ops: None }, interval_ns: None };
         let (sample, clients) = run(clients.into(), Loop::ONE_BY_ONE, load);
         assert_eq!(sample.failure.expect("it failed").0, 2);
         assert_eq!(clients[1].ops, 0);
@@ -376,7 +393,8 @@ mod tests {
     #[test]
     fn in_an_open_loop_as_many_are_done_as_are_due() {
         let rate = Rate { per_s: 100_000, spacing: Spacing::Even };
-        let load = Load { warmup_ns: 1_000_000, budget: Budget { time_ns: Some(2_000_000), ops: None } };
+        let budget = Budget { time_ns: Some(2_000_000), ops: None };
+        let load = Load { warmup_ns: 1_000_000, budget, interval_ns: Some(500_000) };
         let (sample, clients) = run(vec![Counting::default(), Counting::default()], Loop::Open(rate), load);
         let arrived = sample.arrived.expect("an open loop");
         assert_eq!((arrived.offered, arrived.backlog + sample.ops), (200, 200));
@@ -384,6 +402,8 @@ mod tests {
         let done: u64 = clients.iter().map(|client| client.ops).sum();
         assert_eq!(done, sample.ops + sample.warmup_ops);
         assert!(sample.elapsed_ns >= 2_000_000);
+        assert_eq!(sample.intervals.iter().map(|interval| interval.ops).sum::<u64>(), sample.ops);
+        assert!(sample.intervals.len() > 1);
     }
 
     /// Sees whether the other runs ahead of a stage that this one has not ended.
@@ -438,7 +458,7 @@ mod tests {
     fn nobody_goes_on_before_all_are_ready() {
         let stages = Default::default();
         let client = |me| InStep { stages: &stages, me, ops: 0, overtaken: false };
-        let load = Load { warmup_ns: 1, budget: Budget { time_ns: None, ops: Some(2) } };
+        let load = Load { warmup_ns: 1, ..load(2) };
         let (_, clients) = run(vec![client(0), client(1)], Loop::ONE_BY_ONE, load);
         assert!(!clients[1].overtaken);
     }

@@ -90,7 +90,7 @@ impl<W: Work> Work for Watched<W> {
 
 /// Allocations between the ops of all clients, and how many ops there were.
 fn allocations<W: Work>(clients: Vec<Watched<W>>, in_flight: usize) -> (u64, u64) {
-    let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(2_000) } };
+    let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(2_000) }, interval_ns: None };
     let (sample, clients) = runner::run(clients, Loop::Closed { in_flight }, load);
     assert!(sample.failure.is_none(), "{:?}", sample.failure);
     let total = |of: fn(&Watched<W>) -> u64| clients.iter().map(of).sum();

@@ -84,7 +84,7 @@ fn found_after_a_sample(benchmark: Benchmark, fault: Fault) -> Option<String> {
     let around = Surroundings { seed: 42, timeout: Duration::from_secs(30), data: None, board: &board };
     let mut clients = Clients::connect(&mut server, &case, &around).expect("connected");
     clients.set_up(&mut server).expect("funded");
-    let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(90) } };
+    let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(90) }, interval_ns: None };
     let (sample, mut clients) = clients.run(&case, load, 42);
     if let Some((_, error)) = sample.failure {
         return Some(format!("{error:#}"));

@@ -70,6 +70,9 @@ impl PlanArgs {
     pub(super) fn check_files(&self, cases: &[Case]) -> Result<(PathBuf, PathBuf)> {
         let csv = absolute(self.csv.as_deref().unwrap_or_else(|| csv_default(cases)))?;
         measurement::check_appendable(&csv)?;
+        if self.interval.is_some() {
+            measurement::check_series(&csv)?;
+        }
         let data = absolute(&self.data)?;
         check_data_folder(&data)?;
         Ok((csv, data))
@@ -249,13 +252,13 @@ impl PlanArgs {
             load: Load {
                 warmup_ns: duration_ns(self.warmup.unwrap_or(warmup)),
                 budget: Budget { time_ns: time.map(duration_ns), ops: self.ops },
+                interval_ns: self.interval.map(duration_ns),
             },
             seed: self.seed,
             timeout: self.timeout,
             cache_mib: cache_mib(machine::look(None).memory_mib),
             load_before_pct: machine::load_pct(),
             pin,
-            interval_ns: self.interval.map(duration_ns),
             host: self.host.clone(),
             git_revision: machine::git_revision(),
         })

@@ -29,6 +29,14 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Parses the length of an interval: a server that is asked more often is disturbed.
+pub fn interval(text: &str) -> Result<Duration, String> {
+    const INTERVAL_MIN: Duration = Duration::from_millis(100);
+    duration(text).and_then(|interval| {
+        if interval < INTERVAL_MIN { Err("wants 100ms or more".into()) } else { Ok(interval) }
+    })
+}
+
 /// Parses a time span that may be 0.
 pub fn duration_or_zero(text: &str) -> Result<Duration, String> {
     let hint = "wants a number with its unit, such as 500ms, 1s or 2m";

@@ -264,7 +264,7 @@ mod tests {
     /// Runs 5 ops with a fault and returns what was found: in the loop, or after it.
     fn found(benchmark: Benchmark, fault: Fault, stores_transfers: bool) -> Option<String> {
         let clients = vec![broken_client(benchmark, fault, 3, stores_transfers)];
-        let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(5) } };
+        let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(5) }, interval_ns: None };
         let (mut sample, mut clients) = runner::run(clients, runner::Loop::ONE_BY_ONE, load);
         let in_loop = sample.failure.take().map(|(_, error)| format!("in the loop: {error:#}"));
         in_loop.or_else(|| verify(&mut clients).err().map(|error| format!("after it: {error:#}")))
