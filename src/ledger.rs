@@ -100,6 +100,12 @@ impl System {
         self == Self::Redis && self.address().is_ok_and(|address| redis::has_password(&address))
     }
 
+    /// Whether the timestamps of stored transfers tell which came in one message: see `suite::Messages`.
+    #[must_use]
+    pub fn tells_messages(self) -> bool {
+        self == Self::Tigerbeetle
+    }
+
     /// The transports that its client has.
     #[must_use]
     pub fn transports(self) -> &'static [Transport] {

@@ -16,6 +16,8 @@ pub mod floor;
 pub mod ledger;
 pub mod seed;
 
+pub use ledger::Messages;
+
 /// All clients of a sample.
 pub enum Clients {
     /// Of the seed suite.
@@ -112,14 +114,18 @@ impl Clients {
         }
     }
 
-    /// Whether what the sample left behind is what was acknowledged. Off the clock.
-    pub fn verify(&mut self) -> Result<()> {
+    /// Whether what the sample left behind is what was acknowledged; and what messages the measured ops came in, which
+    /// `warmup_ops` preceded, where that can be told. Off the clock.
+    pub fn verify(&mut self, case: &Case, warmup_ops: u64) -> Result<Option<Messages>> {
         match self {
-            Self::Seed(clients) => seed::verify(clients),
-            Self::Ledger(clients) => ledger::verify(clients),
-            Self::Floor(_) => Ok(()),
-            Self::Peer(client) => client.verify(),
+            Self::Seed(clients) => seed::verify(clients)?,
+            Self::Ledger(clients) => {
+                return ledger::verify(clients, case.system.tells_messages(), warmup_ops);
+            }
+            Self::Floor(_) => {}
+            Self::Peer(client) => client.verify()?,
         }
+        Ok(None)
     }
 
     /// The tool that sends the requests, where it is not our own client.

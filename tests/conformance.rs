@@ -90,7 +90,7 @@ fn found_after_a_sample(benchmark: Benchmark, fault: Fault) -> Option<String> {
         return Some(format!("{error:#}"));
     }
     assert_eq!(sample.latencies_ns.len(), 90);
-    clients.verify().err().map(|error| format!("{error:#}"))
+    clients.verify(&case, sample.warmup_ops).err().map(|error| format!("{error:#}"))
 }
 
 #[test]

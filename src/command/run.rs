@@ -19,7 +19,7 @@ use crate::{
     report::units,
     runner::Sample,
     stats,
-    suite::{self, Clients, Surroundings},
+    suite::{self, Clients, Messages, Surroundings},
     timer::time_us,
     warnings,
     watchdog::{self, Board},
@@ -57,17 +57,22 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
         }
         Ok((mut sample, clients)) => {
             let failed = failure(&mut sample, spec.case.clients);
+            let (warmup_ops, tally) = (sample.warmup_ops, clients.tally());
             fill(&mut row, &spec.case, sample, waits_for_disk);
-            for warning in warnings::of(&row).into_iter().chain(warnings::of_tally(clients.tally())) {
-                warn(&mut row, &warning);
-            }
-            match failed {
+            let ended = match failed {
                 Some(failed) => (Some(locate(failed, &spec.case)), Some(server)),
-                None => match watched.run(move || verify(server, clients, &case)) {
-                    Ok(server) => (None, Some(server)),
+                None => match watched.run(move || verify(server, clients, &case, warmup_ops)) {
+                    Ok((server, messages)) => {
+                        fill_messages(&mut row, messages);
+                        (None, Some(server))
+                    }
                     Err(wrong) => (Some(locate(wrong, &spec.case)), None),
                 },
+            };
+            for warning in warnings::of(&row).into_iter().chain(warnings::of_tally(tally)) {
+                warn(&mut row, &warning);
             }
+            ended
         }
     };
     conclude(&mut row, failure.as_ref());
@@ -167,11 +172,16 @@ fn set_up(mut connected: Connected) -> Result<Connected> {
 }
 
 /// What the sample left behind, and whether the server still is what it was.
-fn verify(mut server: Box<dyn Server>, mut clients: Clients, case: &Case) -> Result<Box<dyn Server>> {
-    clients.verify().context("after the sample")?;
+fn verify(
+    mut server: Box<dyn Server>,
+    mut clients: Clients,
+    case: &Case,
+    warmup_ops: u64,
+) -> Result<(Box<dyn Server>, Option<Messages>)> {
+    let messages = clients.verify(case, warmup_ops).context("after the sample")?;
     let changed = |error: anyhow::Error| anyhow::anyhow!("after the sample: {}", one_line(&error));
     server.check_durability(case.durability).map_err(changed)?;
-    Ok(server)
+    Ok((server, messages))
 }
 
 /// The first client that failed, by its number.
@@ -253,6 +263,13 @@ fn fill(row: &mut Measurement, case: &Case, sample: Sample, waits_for_disk: Opti
     if sample.ended_early {
         warn(row, "ended early: no room for more latencies");
     }
+}
+
+/// What the look at every transfer brought to light.
+fn fill_messages(row: &mut Measurement, messages: Option<Messages>) {
+    row.messages = messages.map(|messages| messages.count);
+    row.message_transfers_mean_permille = messages.map(Messages::transfers_mean_permille);
+    row.message_transfers_max = messages.map(|messages| messages.transfers_max);
 }
 
 /// Whether the row may be used, and if not, why.
