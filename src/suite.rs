@@ -93,6 +93,25 @@ impl Clients {
         }
     }
 
+    /// Has the server add to its counters what it keeps for each client by itself. Off the clock.
+    pub fn hand_in_counts(&mut self) -> Result<()> {
+        match self {
+            Self::Seed(clients) => seed::hand_in_counts(clients),
+            Self::Ledger(clients) => ledger::hand_in_counts(clients),
+            // Another load generator's connections end with it, and hand in then.
+            Self::Floor(_) | Self::Peer(_) => Ok(()),
+        }
+    }
+
+    /// Transfers that the ledger holds by what was acknowledged; `None` where it keeps none.
+    #[must_use]
+    pub fn stored(&self) -> Option<u64> {
+        match self {
+            Self::Ledger(clients) => Some(ledger::stored(clients)),
+            Self::Seed(_) | Self::Floor(_) | Self::Peer(_) => None,
+        }
+    }
+
     /// Measures a sample.
     #[must_use]
     pub fn run(self, case: &Case, load: Load) -> (Sample, Self) {

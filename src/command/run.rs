@@ -25,6 +25,10 @@ use crate::{
     watchdog::{self, Board},
 };
 
+mod state;
+
+use state::State;
+
 pub fn run(args: &RunArgs) -> Result<Outcome> {
     let spec: SampleSpec =
         args.sample.parse().map_err(|error| bad_input(format!("the sample's line: {error:#}")))?;
@@ -40,7 +44,12 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
     describe(&mut row, &connected);
     let waits_for_disk = connected.description.waits_for_disk;
     let (case, load) = (spec.case, spec.settings.load);
-    let Connected { server, clients, .. } = watched.run(move || set_up(connected))?;
+    let folder = state::folder(args.data.as_deref(), case.system);
+    let (server, clients, state_before) = watched.run({
+        let (folder, board) = (folder.clone(), watched.board.clone());
+        move || set_up(connected, folder.as_deref(), &board)
+    })?;
+    state::fill(&mut row, state_before, None);
 
     // From here on there is a sample, and a row of it whatever becomes of it.
     let before = CpuTimes::now();
@@ -61,13 +70,16 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
             fill(&mut row, &spec.case, sample, waits_for_disk);
             let ended = match failed {
                 Some(failed) => (Some(locate(failed, &spec.case)), Some(server)),
-                None => match watched.run(move || verify(server, clients, &case, warmup_ops)) {
-                    Ok((server, messages)) => {
-                        fill_messages(&mut row, messages);
-                        (None, Some(server))
+                None => {
+                    match watched.run(move || verify(server, clients, &case, warmup_ops, folder.as_deref())) {
+                        Ok((server, state, messages)) => {
+                            state::fill(&mut row, state_before, Some(state));
+                            fill_messages(&mut row, messages);
+                            (None, Some(server))
+                        }
+                        Err(wrong) => (Some(locate(wrong, &spec.case)), None),
                     }
-                    Err(wrong) => (Some(locate(wrong, &spec.case)), None),
-                },
+                }
             };
             for warning in warnings::of(&row).into_iter().chain(warnings::of_tally(tally)) {
                 warn(&mut row, &warning);
@@ -165,10 +177,17 @@ fn check_cores(pin: Option<&Pin>) -> Result<()> {
     }
 }
 
-/// Puts there what the first op needs.
-fn set_up(mut connected: Connected) -> Result<Connected> {
-    connected.clients.set_up(connected.server.as_mut())?;
-    Ok(connected)
+/// Puts there what the first op needs, and looks at the server as it is then.
+fn set_up(
+    connected: Connected,
+    folder: Option<&Path>,
+    board: &Board,
+) -> Result<(Box<dyn Server>, Clients, State)> {
+    let Connected { mut server, mut clients, .. } = connected;
+    clients.set_up(server.as_mut())?;
+    board.step();
+    let state = State::now(server.as_mut(), &mut clients, folder)?;
+    Ok((server, clients, state))
 }
 
 /// What the sample left behind, and whether the server still is what it was.
@@ -177,11 +196,13 @@ fn verify(
     mut clients: Clients,
     case: &Case,
     warmup_ops: u64,
-) -> Result<(Box<dyn Server>, Option<Messages>)> {
+    folder: Option<&Path>,
+) -> Result<(Box<dyn Server>, State, Option<Messages>)> {
+    let state = State::now(server.as_mut(), &mut clients, folder).context("after the sample")?;
     let messages = clients.verify(case, warmup_ops).context("after the sample")?;
     let changed = |error: anyhow::Error| anyhow::anyhow!("after the sample: {}", one_line(&error));
     server.check_durability(case.durability).map_err(changed)?;
-    Ok((server, messages))
+    Ok((server, state, messages))
 }
 
 /// The first client that failed, by its number.

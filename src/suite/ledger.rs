@@ -23,9 +23,11 @@ use crate::{
 };
 
 mod messages;
+mod preload;
 mod verify;
 
 pub use messages::Messages;
+use preload::Preload;
 pub use verify::verify;
 
 /// One client, counting what was acknowledged.
@@ -37,6 +39,8 @@ pub struct Client {
     /// Before the first op: makes again what was asked for.
     beginning: Stream,
     acknowledged_ops: u64,
+    /// Its part of what is stored before the sample.
+    preload: Preload,
     transfers: Vec<Transfer>,
 }
 
@@ -48,21 +52,23 @@ pub fn connect(server: &mut dyn Server, case: &Case, seed: u64, board: &Board) -
         Benchmark::TwoPhase => Shape::TwoPhase,
         benchmark => Shape::Batch(benchmark.transfers_per_op(case.batch)),
     };
+    let mut preloads = preload::shares(case, &population, seed, &mut source).into_iter();
     let connect = |client: u32| {
         board.step();
         let meter = board.client(client as usize);
         let ledger = server.ledger_client(meter.clone())?;
         let ids = source.next_client();
         let stream = Stream::new(Arc::clone(&population), shape, seed, client.into(), ids);
-        Ok(Client::new(ledger, meter, shape, stream))
+        let preload = preloads.next().expect("a share for each client");
+        Ok(Client::new(ledger, meter, shape, stream, preload))
     };
     (0..case.clients).map(connect).collect()
 }
 
 impl Client {
-    fn new(ledger: Box<dyn Ledger>, meter: Meter, shape: Shape, stream: Stream) -> Self {
+    fn new(ledger: Box<dyn Ledger>, meter: Meter, shape: Shape, stream: Stream, preload: Preload) -> Self {
         let beginning = stream.clone();
-        Self { ledger, meter, shape, stream, beginning, acknowledged_ops: 0, transfers: Vec::new() }
+        Self { ledger, meter, shape, stream, beginning, acknowledged_ops: 0, preload, transfers: Vec::new() }
     }
 
     /// Receives one reply, in which nothing may be refused.
@@ -125,7 +131,7 @@ impl Work for Client {
     }
 }
 
-/// Makes the accounts and funds them. Off the clock.
+/// Makes the accounts, funds them, and stores what is to be there before the sample. Off the clock.
 pub fn set_up(clients: &mut [Client]) -> Result<()> {
     let Client { ledger, beginning, .. } = clients.first_mut().context("a sample has a client")?;
     let population = beginning.population();
@@ -140,11 +146,27 @@ pub fn set_up(clients: &mut [Client]) -> Result<()> {
         let refusals = ledger.receive()?;
         ensure!(refusals.is_empty(), "funding the accounts: {:#}", refused(&refusals));
     }
-    Ok(())
+    preload::fill(clients).context("filling the ledger before the sample")
 }
 
 /// Of all clients together.
 #[must_use]
 pub fn tally(clients: &[Client]) -> Tally {
     clients.iter().map(|client| client.ledger.tally()).sum()
+}
+
+/// Has the server count what it keeps for each client by itself. Off the clock.
+pub fn hand_in_counts(clients: &mut [Client]) -> Result<()> {
+    clients.iter_mut().try_for_each(|client| client.ledger.hand_in_counts())
+}
+
+/// Transfers that are stored: those that gave the accounts their funds, those put there before the sample, and those of
+/// every acknowledged op.
+#[must_use]
+pub fn stored(clients: &[Client]) -> u64 {
+    let Some(Client { beginning, .. }) = clients.first() else { return 0 };
+    let of_client = |client: &Client| {
+        client.preload.count() + client.acknowledged_ops * u64::from(client.shape.stored_per_op())
+    };
+    beginning.population().funding().count() as u64 + clients.iter().map(of_client).sum::<u64>()
 }

@@ -9,7 +9,10 @@ use postgres::{
     types::{ToSql, Type},
 };
 
-use super::wire::{Id, Parameter};
+use super::{
+    counters::HAND_IN,
+    wire::{Id, Parameter},
+};
 use crate::{
     ledger::{
         Account, Durability, EVENTS_MAX, Ledger, Tally,
@@ -170,6 +173,11 @@ impl Client {
 impl Ledger for Client {
     fn hello(&mut self) -> Result<()> {
         self.accounts(&[1]).map(drop)
+    }
+
+    fn hand_in_counts(&mut self) -> Result<()> {
+        self.meter.count();
+        Ok(self.connection.batch_execute(HAND_IN)?)
     }
 
     fn create_accounts(&mut self, accounts: &[NewAccount]) -> Result<()> {

@@ -76,7 +76,9 @@ mod tests {
 
     fn messages(times: &[u64], per_op: u32, warmup_ops: u64) -> Option<Messages> {
         let mut kept = Times::new(true, per_op, times.len() as u64 / u64::from(per_op));
-        times.iter().for_each(|&time| kept.add(time));
+        for &time in times {
+            kept.add(time);
+        }
         kept.messages_after(warmup_ops)
     }
 

@@ -5,31 +5,42 @@ use anyhow::{Context, Result, ensure};
 use super::{
     Client,
     messages::{Messages, Times},
+    preload::Preload,
 };
 use crate::{
     ledger::{
         Account, EVENTS_MAX, Ledger,
         model::{Kind, Outcome, Transfer},
     },
+    meter::Meter,
     suite::{ensure_all_hold, sum_checks},
     workload::{Population, Stream},
 };
 
+/// Of the requests before the sample the first of so many is looked up.
+const PRELOAD_LOOKED_UP_EACH: u64 = 100;
+
 /// After the sample, off the clock: the guarantees still hold (a repeated transfer changes nothing,
 /// an account is not overdrawn), and then every transfer that was acknowledged is stored as it was asked
 /// for, by its id, and none beyond; every account's sums are what those transfers make of them, to
-/// the unit, so that debits equal credits and nothing is held; and no other transfer is there.
+/// the unit, so that debits equal credits and nothing is held; and no other transfer is there. Those stored before the sample are in
+/// these sums and counts, and not all looked up.
 ///
 /// The messages of the measured ops, which followed `warmup_ops` others, are what the transfers' timestamps tell where the
 /// system is one whose timestamps do (`tells_messages`).
 pub fn verify(clients: &mut [Client], tells_messages: bool, warmup_ops: u64) -> Result<Option<Messages>> {
     let done: Vec<_> =
         clients.iter().map(|client| (client.beginning.clone(), client.acknowledged_ops)).collect();
+    let preloads: Vec<Preload> = clients.iter().map(|client| client.preload.clone()).collect();
     let ops = done.iter().map(|(_, ops)| ops).sum();
-    let Client { ledger, beginning, shape, .. } = clients.first_mut().context("a sample has a client")?;
+    let Client { ledger, meter, beginning, shape, .. } =
+        clients.first_mut().context("a sample has a client")?;
     let mut times = Times::new(tells_messages, shape.stored_per_op(), ops);
     check_guarantees(ledger.as_mut(), beginning.population())?;
     let mut expected = Expected::funded(beginning.population());
+    for preload in preloads.iter().filter(|preload| preload.count() > 0) {
+        check_preload(ledger.as_mut(), meter, preload, &mut expected)?;
+    }
     for (client, (stream, ops)) in (1..).zip(&done) {
         check_transfers(ledger.as_mut(), stream.clone(), *ops, &mut expected, &mut times)
             .with_context(|| format!("client {client} of {}", done.len()))?;
@@ -122,6 +133,33 @@ fn check_transfers(
     stream.next_op(&mut op);
     let beyond = ledger.transfers(&[op[0].id])?;
     ensure!(beyond == [None], "the transfer {:x} is stored, which was never asked for", op[0].id);
+    Ok(())
+}
+
+/// Every transfer that was stored before the sample counts in the sums and in the number of all; by their ids a sample of
+/// them is looked up: of each client the first request of every hundred, and none beyond its last.
+fn check_preload(
+    ledger: &mut dyn Ledger,
+    meter: &Meter,
+    preload: &Preload,
+    expected: &mut Expected<'_>,
+) -> Result<()> {
+    let mut no_times = Times::new(false, 1, 0);
+    for (number, request) in (0..).zip(preload.requests()) {
+        // Making them again is a sign of life.
+        meter.count();
+        for transfer in &request {
+            expected.add(transfer);
+        }
+        if number % PRELOAD_LOOKED_UP_EACH == 0 {
+            let asked: Vec<(u64, Transfer)> =
+                request.into_iter().map(|transfer| (number, transfer)).collect();
+            check_stored(ledger, &asked, &mut no_times).context("stored before the sample")?;
+        }
+    }
+    let id = preload.id_beyond();
+    let beyond = ledger.transfers(&[id])?;
+    ensure!(beyond == [None], "the transfer {id:x} is stored, which was never asked for");
     Ok(())
 }
 
