@@ -100,6 +100,18 @@ impl System {
         self == Self::Redis && self.address().is_ok_and(|address| redis::has_password(&address))
     }
 
+    /// Whether one client may have several requests in flight.
+    #[must_use]
+    pub fn takes_several_in_flight(self) -> bool {
+        self != Self::Postgres
+    }
+
+    /// Whether the timestamps of stored transfers tell which came in one message: see `suite::Messages`.
+    #[must_use]
+    pub fn tells_messages(self) -> bool {
+        self == Self::Tigerbeetle
+    }
+
     /// The transports that its client has.
     #[must_use]
     pub fn transports(self) -> &'static [Transport] {
@@ -266,6 +278,23 @@ pub struct Counters {
     pub snapshots: Option<u64>,
 }
 
+impl Counters {
+    /// What was counted since an earlier moment of the same server. A log that was written anew in between does not
+    /// tell by its length what was written.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        let difference = |after: Option<u64>, before: Option<u64>| after?.checked_sub(before?);
+        let log_bytes = difference(self.log_bytes, before.log_bytes);
+        Self {
+            syncs: difference(self.syncs, before.syncs),
+            log_bytes: log_bytes.filter(|_| self.rewrites == before.rewrites),
+            checkpoints: difference(self.checkpoints, before.checkpoints),
+            rewrites: difference(self.rewrites, before.rewrites),
+            snapshots: difference(self.snapshots, before.snapshots),
+        }
+    }
+}
+
 /// One system's server, reached and ready to be given clients.
 pub trait Server: Send {
     /// Refuses a server whose own settings are not those of the tier.
@@ -284,7 +313,8 @@ pub trait Server: Send {
     fn settle(&mut self) -> Result<()> {
         Ok(())
     }
-    /// What it has counted so far. Cheap enough to be asked once an interval during a sample.
+    /// What it has counted so far. Cheap enough to be asked once an interval during a sample; exact once all clients
+    /// are idle and have had it [take their counts](Ledger::hand_in_counts).
     fn counters(&mut self) -> Result<Counters> {
         Ok(Counters::default())
     }
@@ -342,6 +372,10 @@ pub const HELD: u32 = 500;
 pub trait SeedLedger: Send {
     /// A throw-away request.
     fn hello(&mut self) -> Result<()>;
+    /// As [`Ledger::hand_in_counts`].
+    fn hand_in_counts(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Moves [`AMOUNT`].
     fn transfer(&mut self) -> Result<()>;
     /// Moves [`AMOUNT`] `count` times in one batch.
@@ -392,6 +426,10 @@ impl std::iter::Sum for Tally {
 pub trait Ledger: Send {
     /// A throw-away request.
     fn hello(&mut self) -> Result<()>;
+    /// Has the server add to its counters what it keeps for this client by itself. Off the clock.
+    fn hand_in_counts(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Makes accounts, at most [`EVENTS_MAX`], none of which may exist.
     fn create_accounts(&mut self, accounts: &[NewAccount]) -> Result<()>;
     /// Encodes a request of 1 to [`EVENTS_MAX`] transfers, to be sent after those that are
@@ -411,5 +449,35 @@ pub trait Ledger: Send {
     /// What happened beside what was asked for, so far.
     fn tally(&self) -> Tally {
         Tally::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_since_is_the_difference_where_both_are_known() {
+        let all = |count| Counters {
+            syncs: Some(count),
+            log_bytes: Some(count),
+            checkpoints: Some(count),
+            rewrites: Some(0),
+            snapshots: Some(count),
+        };
+        assert_eq!(all(10).since(all(3)), all(7));
+        assert_eq!(all(10).since(Counters::default()), Counters::default());
+        assert_eq!(all(3).since(all(10)), Counters { rewrites: Some(0), ..Counters::default() });
+    }
+
+    #[test]
+    fn a_log_written_anew_tells_nothing_by_its_length() {
+        let of = |log_bytes, rewrites| Counters {
+            log_bytes: Some(log_bytes),
+            rewrites: Some(rewrites),
+            ..Counters::default()
+        };
+        let since = of(900, 2).since(of(100, 1));
+        assert_eq!((since.log_bytes, since.rewrites), (None, Some(1)));
     }
 }

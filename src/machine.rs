@@ -12,10 +12,12 @@ use serde::Serialize;
 use crate::error::say;
 
 mod disk;
+mod footprint;
 mod governor;
 mod topology;
 mod virtualization;
 
+pub use footprint::allocated_bytes;
 pub use topology::{Pin, is_kept_on, split};
 
 /// The machine as a row shows it: no serial numbers, no names but the label that the user gave.

@@ -129,6 +129,8 @@ impl Client {
             latencies: Latencies::default(),
             services: Latencies::default(),
             arrived: None,
+            intervals: Vec::new(),
+            intervals_began: None,
             elapsed_ns: 0,
             warmup_ops: 0,
             requests: 0,

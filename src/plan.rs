@@ -577,7 +577,10 @@ impl FromStr for SampleSpec {
         );
         let limits = [budget.time_ns, budget.ops];
         ensure!(limits.iter().any(Option::is_some), "neither time_ns nor ops is set");
-        ensure!(limits.iter().chain([&settings.load.interval_ns]).all(|limit| *limit != Some(0)), "a limit of 0");
+        ensure!(
+            limits.iter().chain([&settings.load.interval_ns]).all(|limit| *limit != Some(0)),
+            "a limit of 0"
+        );
         Ok(spec)
     }
 }

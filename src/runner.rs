@@ -9,6 +9,7 @@ use std::{
         Barrier,
         atomic::{AtomicBool, Ordering},
     },
+    time::Instant,
 };
 
 use anyhow::{Context, Result};
@@ -70,6 +71,8 @@ pub struct Sample {
     pub arrived: Option<Arrived>,
     /// By intervals from the start of the first client, where a series was asked for.
     pub intervals: Vec<Interval>,
+    /// When the first of them began.
+    pub intervals_began: Option<Instant>,
     /// From the first client's start to the last client's end, less what a client that is alone
     /// paused to build its requests.
     pub elapsed_ns: u64,
@@ -139,7 +142,10 @@ pub fn run<W: Work>(clients: Vec<W>, course: Loop, load: Load) -> (Sample, Vec<W
     })
     .expect("every client thread was joined");
     let mut sample = merge(runs);
-    sample.intervals = shared.series.map(Series::into_intervals).unwrap_or_default();
+    if let Some(series) = shared.series {
+        sample.intervals_began = series.began_ns().map(|moment_ns| shared.clock.at(moment_ns));
+        sample.intervals = series.into_intervals();
+    }
     (sample, clients)
 }
 
@@ -246,6 +252,7 @@ fn merge(runs: Vec<ClientRun>) -> Sample {
         services: Latencies::default(),
         arrived: runs.iter().map(|run| run.measured.arrived).sum(),
         intervals: Vec::new(),
+        intervals_began: None,
         elapsed_ns: elapsed_ns(runs.iter().map(|run| &run.measured.span)),
         warmup_ops: 0,
         requests: 0,
@@ -341,7 +348,8 @@ mod tests {
     fn a_client_that_fails_while_measured_stops_the_others_early() {
         // The second fails at its first measured op; the first would go on for ever.
         let clients = [Counting::default(), Counting { fails_at: Some(0), ..Counting::default() }];
-        let load = Load { warmup_ns: 0, budget: Budget { time_ns: Some(u64::MAX), ops: None }, interval_ns: None };
+        let load =
+            Load { warmup_ns: 0, budget: Budget { time_ns: Some(u64::MAX), ops: None }, interval_ns: None };
         let (sample, clients) = run(clients.into(), Loop::ONE_BY_ONE, load);
         assert_eq!(sample.failure.expect("it failed").0, 2);
         assert_eq!(clients[1].ops, 0);

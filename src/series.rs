@@ -39,6 +39,12 @@ impl Series {
         Recorder { series: self, origin_ns, index: 0, classes: Classes::new() }
     }
 
+    /// When the first client began.
+    #[must_use]
+    pub fn began_ns(&self) -> Option<u64> {
+        self.origin_ns.get().copied()
+    }
+
     /// What all clients have counted, from the first interval to the last in which an op ended.
     #[must_use]
     pub fn into_intervals(self) -> Vec<Interval> {

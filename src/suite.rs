@@ -17,6 +17,8 @@ pub mod floor;
 pub mod ledger;
 pub mod seed;
 
+pub use ledger::Messages;
+
 /// All clients of a sample.
 pub enum Clients {
     /// Of the seed suite.
@@ -92,6 +94,25 @@ impl Clients {
         }
     }
 
+    /// Has the server add to its counters what it keeps for each client by itself. Off the clock.
+    pub fn hand_in_counts(&mut self) -> Result<()> {
+        match self {
+            Self::Seed(clients) => seed::hand_in_counts(clients),
+            Self::Ledger(clients) => ledger::hand_in_counts(clients),
+            // Another load generator's connections end with it, and hand in then.
+            Self::Floor(_) | Self::Peer(_) => Ok(()),
+        }
+    }
+
+    /// Transfers that the ledger holds by what was acknowledged; `None` where it keeps none.
+    #[must_use]
+    pub fn stored(&self) -> Option<u64> {
+        match self {
+            Self::Ledger(clients) => Some(ledger::stored(clients)),
+            Self::Seed(_) | Self::Floor(_) | Self::Peer(_) => None,
+        }
+    }
+
     /// Measures a sample. `seed`: where random arrivals start.
     #[must_use]
     pub fn run(self, case: &Case, load: Load, seed: u64) -> (Sample, Self) {
@@ -113,14 +134,18 @@ impl Clients {
         }
     }
 
-    /// Whether what the sample left behind is what was acknowledged. Off the clock.
-    pub fn verify(&mut self) -> Result<()> {
+    /// Whether what the sample left behind is what was acknowledged; and what messages the measured ops came in, which
+    /// `warmup_ops` preceded, where that can be told. Off the clock.
+    pub fn verify(&mut self, case: &Case, warmup_ops: u64) -> Result<Option<Messages>> {
         match self {
-            Self::Seed(clients) => seed::verify(clients),
-            Self::Ledger(clients) => ledger::verify(clients),
-            Self::Floor(_) => Ok(()),
-            Self::Peer(client) => client.verify(),
+            Self::Seed(clients) => seed::verify(clients)?,
+            Self::Ledger(clients) => {
+                return ledger::verify(clients, case.system.tells_messages(), warmup_ops);
+            }
+            Self::Floor(_) => {}
+            Self::Peer(client) => client.verify()?,
         }
+        Ok(None)
     }
 
     /// The tool that sends the requests, where it is not our own client.

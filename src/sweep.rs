@@ -169,7 +169,8 @@ mod tests {
     use super::*;
     use crate::{plan::Benchmark, timer::Budget};
 
-    const LOAD: Load = Load { warmup_ns: 0, budget: Budget { time_ns: Some(1), ops: None }, interval_ns: None };
+    const LOAD: Load =
+        Load { warmup_ns: 0, budget: Budget { time_ns: Some(1), ops: None }, interval_ns: None };
 
     fn cells(batches: &[u32], clients: &[u32], rtts_us: &[u32]) -> Vec<Case> {
         let mut cases = Vec::new();

@@ -38,6 +38,12 @@ impl MonotonicClock {
     pub fn start() -> Self {
         Self { origin: Instant::now() }
     }
+
+    /// The moment of a reading.
+    #[must_use]
+    pub fn at(&self, moment_ns: u64) -> Instant {
+        self.origin + Duration::from_nanos(moment_ns)
+    }
 }
 
 impl Clock for MonotonicClock {

@@ -36,15 +36,16 @@ pub fn of_tally(tally: Tally) -> Vec<String> {
     counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
 }
 
-/// Calls that wait for the same client are sent as one message, as many as it holds: at worst each message has all
-/// that are in flight.
+/// Where the messages were not counted, it is the least that they can have been: calls that wait for the same client are
+/// sent as one message, as many as it holds, and at worst each message has all that are in flight.
 fn checkpoints(row: &Measurement) -> Option<String> {
     let in_flight = u64::from(row.clients) * u64::from(row.in_flight);
     let fit = EVENTS_MAX as u64 / u64::from(row.batch).max(1);
     let coalesced = in_flight.min(fit).max(1);
-    let crossed = row.requests? / coalesced / REQUESTS_PER_CHECKPOINT;
+    let messages = row.messages.or(row.requests.map(|requests| requests / coalesced))?;
+    let crossed = messages / REQUESTS_PER_CHECKPOINT;
     let is_few = row.system == "tigerbeetle" && crossed < CHECKPOINTS_MIN;
-    let least = if coalesced > 1 { " for certain" } else { "" };
+    let least = if row.messages.is_none() && coalesced > 1 { " for certain" } else { "" };
     is_few.then(|| format!("crossed {crossed} TigerBeetle checkpoints{least}"))
 }
 
@@ -148,6 +149,18 @@ mod tests {
         assert_eq!(crossed(64, 1, 1), "crossed 1 TigerBeetle checkpoints for certain");
         assert_eq!(crossed(64, 1, 8_189), "", "a batch that fills a message is one");
         assert_eq!(crossed(64, 1, 200), "crossed 1 TigerBeetle checkpoints for certain");
+    }
+
+    #[test]
+    fn messages_that_were_counted_decide_whatever_was_in_flight() {
+        let crossed = |messages| {
+            let (clients, requests, cores) = (64, Some(64 * 960), None);
+            let row =
+                Measurement { clients, requests, cores, messages: Some(messages), ..row("tigerbeetle") };
+            of(&row).concat()
+        };
+        assert_eq!(crossed(2 * 960), "");
+        assert_eq!(crossed(2 * 960 - 1), "crossed 1 TigerBeetle checkpoints");
     }
 
     #[test]

@@ -115,6 +115,17 @@ pub enum Shape {
     TwoPhase,
 }
 
+impl Shape {
+    /// Transfers that one op stores: a hold and its posting are two.
+    #[must_use]
+    pub fn stored_per_op(self) -> u32 {
+        match self {
+            Self::Batch(count) => count,
+            Self::TwoPhase => 2,
+        }
+    }
+}
+
 /// One client's ops, one after the other. A copy makes the same ones again.
 #[derive(Clone, Debug)]
 pub struct Stream {

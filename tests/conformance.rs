@@ -78,19 +78,26 @@ fn case(benchmark: Benchmark) -> Case {
 
 /// What is said of a sample of 90 ops on a server with a fault.
 fn found_after_a_sample(benchmark: Benchmark, fault: Fault) -> Option<String> {
-    let case = case(benchmark);
+    found_after(case(benchmark), fault)
+}
+
+fn found_after(case: Case, fault: Fault) -> Option<String> {
     let mut server = BrokenServer::new(server(System::Memory), fault);
     let board = Board::new(case.clients as usize);
     let around = Surroundings { seed: 42, timeout: Duration::from_secs(30), data: None, board: &board };
     let mut clients = Clients::connect(&mut server, &case, &around).expect("connected");
-    clients.set_up(&mut server).expect("funded");
+    if let Err(error) = clients.set_up(&mut server) {
+        return Some(format!("{error:#}"));
+    }
+    let funded = u64::from(case.accounts) + case.preload;
+    assert_eq!(clients.stored(), Some(funded));
     let load = Load { warmup_ns: 0, budget: Budget { time_ns: None, ops: Some(90) }, interval_ns: None };
     let (sample, mut clients) = clients.run(&case, load, 42);
     if let Some((_, error)) = sample.failure {
         return Some(format!("{error:#}"));
     }
     assert_eq!(sample.latencies.len(), 90);
-    clients.verify().err().map(|error| format!("{error:#}"))
+    clients.verify(&case, sample.warmup_ops).err().map(|error| format!("{error:#}"))
 }
 
 #[test]
@@ -110,4 +117,27 @@ fn the_check_after_a_sample_finds_every_fault() {
         let expected = "must be refused as exceeds_credits and was answered by ok";
         assert!(overdrawn.contains(expected), "{benchmark}: {overdrawn}");
     }
+}
+
+#[test]
+fn what_was_stored_before_a_sample_is_checked_after_it() {
+    // Not in requests that are all full, and not all of it looked up by its id.
+    let preload = 3 * 8_189 + 50;
+    let found = |fault| found_after(Case { preload, ..case(Benchmark::Parallel) }, fault);
+    assert_eq!(found(Fault::None), None);
+    let lost = found(Fault::LosesWrite).unwrap_or_default();
+    assert!(lost.starts_with("stored before the sample: ") && lost.ends_with(" and is not stored"), "{lost}");
+    let wrong = found(Fault::WrongAmount).unwrap_or_default();
+    assert!(wrong.starts_with("stored before the sample: stored is "), "{wrong}");
+    let doubled = found(Fault::DoublesWrite).unwrap_or_default();
+    assert!(doubled.contains(" too high"), "{doubled}");
+}
+
+#[test]
+fn one_transfer_that_is_lost_where_none_is_looked_up_shows_in_the_sums() {
+    // Of the second request no id is looked up.
+    let found =
+        found_after(Case { clients: 1, preload: 2 * 8_189, ..case(Benchmark::Parallel) }, Fault::LosesOne);
+    let lost = found.unwrap_or_default();
+    assert!(lost.contains("debits_posted is ") && lost.contains(": 10 too low"), "{lost}");
 }

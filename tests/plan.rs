@@ -247,3 +247,18 @@ fn a_server_of_one_s_own_takes_as_many_clients_as_it_takes() {
     let output = plan("redis").env_remove("DATABASE_URL").output().expect("it runs");
     assert!(output.status.success(), "{}", stderr(&output));
 }
+
+#[test]
+fn a_ledger_is_filled_before_the_sample() {
+    let (_bench, rows) = measured(
+        "--suite ledger --system memory --rounds 1 --warmup 1ms --ops 50 --preload 10000 --accounts 7",
+    );
+    for row in rows {
+        assert!(row.is_verified(), "{}", row.warnings);
+        let per_op = if row.benchmark == "two_phase" { 2 } else { u64::from(row.batch) };
+        let acknowledged = row.ops.zip(row.warmup_ops).map(|(ops, warmup_ops)| ops + warmup_ops);
+        assert_eq!((row.preload, row.stored_before), (Some(10_000), Some(10_007)));
+        assert_eq!(row.stored_after, acknowledged.map(|ops| 10_007 + ops * per_op));
+        assert_eq!((row.messages, row.syncs, row.disk_bytes_before), (None, None, None));
+    }
+}

@@ -48,7 +48,11 @@ impl Work for Nothing {
 
 pub fn overhead(args: &OverheadArgs) -> Result<Outcome> {
     let time_ns = duration_ns(args.time);
-    let load = Load { warmup_ns: time_ns / 4, budget: Budget { time_ns: Some(time_ns), ops: None }, interval_ns: None };
+    let load = Load {
+        warmup_ns: time_ns / 4,
+        budget: Budget { time_ns: Some(time_ns), ops: None },
+        interval_ns: None,
+    };
     let mut rates: [Vec<u64>; 2] = Default::default();
     for _ in 0..args.rounds {
         for (threads, rates) in (1..).zip(&mut rates) {

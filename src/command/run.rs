@@ -1,6 +1,7 @@
 //! `run`: one process measures one sample and appends one row, whatever becomes of the sample.
 
 use std::{
+    mem,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -14,18 +15,24 @@ use crate::{
     cpu::CpuTimes,
     error::{bad_input, one_line, say},
     latencies::Latencies,
-    ledger::{self, Description, Server},
+    ledger::{self, Counters, Description, Server},
     machine::{self, Pin},
     measurement::{self, Measurement, SCHEMA, plain_text},
     plan::{Case, SampleSpec, Settings},
     report::units,
-    runner::Sample,
+    runner::{Load, Sample},
     stats,
-    suite::{self, Clients, Surroundings},
+    suite::{self, Clients, Messages, Surroundings},
     timer::time_us,
     warnings,
     watchdog::{self, Board},
 };
+
+mod polling;
+mod state;
+
+use polling::Polling;
+use state::State;
 
 pub fn run(args: &RunArgs) -> Result<Outcome> {
     let spec: SampleSpec =
@@ -46,38 +53,57 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
     let waits_for_disk = connected.description.waits_for_disk;
     let Settings { load, seed, .. } = spec.settings;
     let case = spec.case;
-    let Connected { server, clients, .. } = watched.run(move || set_up(connected))?;
+    let folder = state::folder(args.data.as_deref(), case.system);
+    let (server, clients, state_before) = watched.run({
+        let (folder, board) = (folder.clone(), watched.board.clone());
+        move || set_up(connected, folder.as_deref(), &board)
+    })?;
+    state::fill(&mut row, state_before, None);
 
     // From here on there is a sample, and a row of it whatever becomes of it.
     let before = CpuTimes::now();
-    let measured = watched.run(move || Ok(clients.run(&case, load, seed)));
+    let measured = watched.run(move || Ok(measure(server, clients, &case, load, seed)));
     let shares = CpuTimes::now().zip(before).and_then(|(after, before)| after.since(before));
     row.cpu_steal_permille = shares.map(|shares| shares.steal_permille);
     row.client_cpu_permille = shares.map(|shares| shares.client_permille);
     row.context_switches = shares.map(|shares| shares.context_switches);
+    let mut series = None;
     let (failure, server) = match measured {
         Err(stalled) => {
             // Nobody moved any more.
             row.errors = u64::from(case.clients);
             (Some(stalled), None)
         }
-        Ok((mut sample, clients)) => {
-            let failed = failure(&mut sample, spec.case.clients);
-            fill(&mut row, &spec.case, sample, waits_for_disk);
-            for warning in warnings::of(&row).into_iter().chain(warnings::of_tally(clients.tally())) {
+        Ok(Done { mut sample, clients, server, counted }) => {
+            let failed = failure(&mut sample, case.clients);
+            series =
+                load.interval_ns.map(|interval_ns| (interval_ns, mem::take(&mut sample.intervals), counted));
+            let (warmup_ops, tally) = (sample.warmup_ops, clients.tally());
+            fill(&mut row, &case, sample, waits_for_disk);
+            let ended = match failed {
+                Some(failed) => (Some(locate(failed, &case)), Some(server)),
+                None => {
+                    match watched.run(move || verify(server, clients, &case, warmup_ops, folder.as_deref())) {
+                        Ok((server, state, messages)) => {
+                            state::fill(&mut row, state_before, Some(state));
+                            fill_messages(&mut row, messages);
+                            (None, Some(server))
+                        }
+                        Err(wrong) => (Some(locate(wrong, &case)), None),
+                    }
+                }
+            };
+            for warning in warnings::of(&row).into_iter().chain(warnings::of_tally(tally)) {
                 warn(&mut row, &warning);
             }
-            match failed {
-                Some(failed) => (Some(locate(failed, &spec.case)), Some(server)),
-                None => match watched.run(move || verify(server, clients, &case)) {
-                    Ok(server) => (None, Some(server)),
-                    Err(wrong) => (Some(locate(wrong, &spec.case)), None),
-                },
-            }
+            ended
         }
     };
     conclude(&mut row, failure.as_ref());
     measurement::append(&args.csv, &row)?;
+    if let Some((interval_ns, intervals, counted)) = series {
+        measurement::append_series(&args.csv, &row, interval_ns, &intervals, &counted)?;
+    }
     say(&progress_line(&spec, &row, args.since));
     if let Some(failure) = failure {
         return Err(failure);
@@ -87,6 +113,31 @@ pub fn run(args: &RunArgs) -> Result<Outcome> {
         watched.run(move || server.clean_up().context("cleaning up"))?;
     }
     Ok(Outcome::Good)
+}
+
+/// What is there after the measured part.
+struct Done {
+    sample: Sample,
+    clients: Clients,
+    server: Box<dyn Server>,
+    /// The server's counters at the ends of the intervals, where a series is kept.
+    counted: Vec<Counters>,
+}
+
+fn measure(server: Box<dyn Server>, clients: Clients, case: &Case, load: Load, seed: u64) -> Done {
+    let Some(interval_ns) = load.interval_ns else {
+        let (sample, clients) = clients.run(case, load, seed);
+        return Done { sample, clients, server, counted: Vec::new() };
+    };
+    let polling = Polling::begin(server, interval_ns);
+    let (sample, clients) = clients.run(case, load, seed);
+    let (server, counted) = polling.end(&sample, interval_ns);
+    // The sample stands without them; they are blank, not 0.
+    let counted = counted.unwrap_or_else(|error| {
+        say(&format!("{case}: {}", one_line(&error)));
+        Vec::new()
+    });
+    Done { sample, clients, server, counted }
 }
 
 /// Runs each part of the work on a thread that is given up when for long nothing moves: no wait
@@ -166,18 +217,32 @@ fn check_cores(pin: Option<&Pin>) -> Result<()> {
     }
 }
 
-/// Puts there what the first op needs.
-fn set_up(mut connected: Connected) -> Result<Connected> {
-    connected.clients.set_up(connected.server.as_mut())?;
-    Ok(connected)
+/// Puts there what the first op needs, and looks at the server as it is then.
+fn set_up(
+    connected: Connected,
+    folder: Option<&Path>,
+    board: &Board,
+) -> Result<(Box<dyn Server>, Clients, State)> {
+    let Connected { mut server, mut clients, .. } = connected;
+    clients.set_up(server.as_mut())?;
+    board.step();
+    let state = State::now(server.as_mut(), &mut clients, folder)?;
+    Ok((server, clients, state))
 }
 
 /// What the sample left behind, and whether the server still is what it was.
-fn verify(mut server: Box<dyn Server>, mut clients: Clients, case: &Case) -> Result<Box<dyn Server>> {
-    clients.verify().context("after the sample")?;
+fn verify(
+    mut server: Box<dyn Server>,
+    mut clients: Clients,
+    case: &Case,
+    warmup_ops: u64,
+    folder: Option<&Path>,
+) -> Result<(Box<dyn Server>, State, Option<Messages>)> {
+    let state = State::now(server.as_mut(), &mut clients, folder).context("after the sample")?;
+    let messages = clients.verify(case, warmup_ops).context("after the sample")?;
     let changed = |error: anyhow::Error| anyhow::anyhow!("after the sample: {}", one_line(&error));
     server.check_durability(case.durability).map_err(changed)?;
-    Ok(server)
+    Ok((server, state, messages))
 }
 
 /// The first client that failed, by its number.
@@ -275,6 +340,13 @@ fn fill_arrived(row: &mut Measurement, arrived: Arrived, services: Latencies) {
     row.service_ns_max = services.max_ns;
 }
 
+/// What the look at every transfer brought to light.
+fn fill_messages(row: &mut Measurement, messages: Option<Messages>) {
+    row.messages = messages.map(|messages| messages.count);
+    row.message_transfers_mean_permille = messages.map(Messages::transfers_mean_permille);
+    row.message_transfers_max = messages.map(|messages| messages.transfers_max);
+}
+
 /// Whether the row may be used, and if not, why.
 fn conclude(row: &mut Measurement, failure: Option<&anyhow::Error>) {
     row.verified = if failure.is_none() { "yes" } else { "no" }.into();
@@ -337,6 +409,8 @@ mod tests {
             latencies,
             services: Latencies::default(),
             arrived: None,
+            intervals: Vec::new(),
+            intervals_began: None,
             elapsed_ns: 4_000,
             warmup_ops: 5,
             requests: 6,

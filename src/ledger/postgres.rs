@@ -5,9 +5,10 @@ use std::{net::ToSocketAddrs, time::Duration};
 use anyhow::{Context, Result};
 use postgres::{Client, Config, NoTls, config::Host};
 
-use super::{Data, Description, Durability, Ledger, SeedLedger, Server, Style, Transport};
+use super::{Counters, Data, Description, Durability, Ledger, SeedLedger, Server, Style, Transport};
 use crate::{error::bad_input, machine, meter::Meter};
 
+mod counters;
 mod interactive;
 mod ledger;
 mod seed;
@@ -203,6 +204,10 @@ impl Server for Postgres {
         Ok(self
             .admin
             .batch_execute("VACUUM (ANALYZE) ledger_bench.ledger_accounts, ledger_bench.ledger_transfers")?)
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        counters::read(&mut self.admin)
     }
 
     fn describe(&mut self) -> Result<Description> {

@@ -5,9 +5,10 @@ use std::{collections::HashMap, time::Duration};
 use anyhow::{Context, Result};
 use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo, RedisResult};
 
-use super::{Data, Description, Durability, Ledger, SeedLedger, Server, Style, Transport};
+use super::{Counters, Data, Description, Durability, Ledger, SeedLedger, Server, Style, Transport};
 use crate::{error::bad_input, machine, meter::Meter};
 
+mod counters;
 mod ledger;
 mod library;
 mod packing;
@@ -180,6 +181,11 @@ impl Server for Redis {
     fn ledger_client(&mut self, _: Style, meter: Meter) -> Result<Box<dyn Ledger>> {
         let connection = connection(&self.client, self.timeout).context("one more connection")?;
         Ok(Box::new(ledger::Client::new(connection, meter)))
+    }
+
+    /// Blank where the server does not let us ask.
+    fn counters(&mut self) -> Result<Counters> {
+        Ok(counters::read(&self.info().unwrap_or_default()))
     }
 
     fn describe(&mut self) -> Result<Description> {

@@ -66,7 +66,10 @@ pub fn check_series(csv: &Path) -> Result<()> {
     if read.is_ok() && (start.is_empty() || start.strip_suffix('\n') == Some(header)) {
         return Ok(());
     }
-    Err(bad_input(format!("{} has other columns: move it away, or name another file by --csv", path.display())))
+    Err(bad_input(format!(
+        "{} has other columns: move it away, or name another file by --csv",
+        path.display()
+    )))
 }
 
 /// Appends the intervals of a row's sample, in one write. `counted`: what the server had counted at the start of each
@@ -83,7 +86,8 @@ pub fn append_series(
     let mut file = OpenOptions::new().create(true).append(true).open(&path).with_context(failed)?;
     file.lock().with_context(failed)?;
     let is_new = file.metadata().with_context(failed)?.len() == 0;
-    let lines: Vec<Line> = (0..).zip(intervals).map(|(index, one)| line(row, interval_ns, index, one, counted)).collect();
+    let lines: Vec<Line> =
+        (0..).zip(intervals).map(|(index, one)| line(row, interval_ns, index, one, counted)).collect();
     file.write_all(text(&lines, is_new)?.as_bytes()).with_context(failed)
 }
 

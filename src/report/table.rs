@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     analysis::{Analysis, Case, Failed, Series},
     calibration::Calibration,
-    floor,
-    map,
+    floor, map,
     page::{Column, Grid, Group, Notes, Page},
     words,
 };

@@ -23,6 +23,8 @@ pub enum Fault {
     None,
     /// A transfer is acknowledged and not done.
     LosesWrite,
+    /// The ten thousandth transfer alone is acknowledged and not done.
+    LosesOne,
     /// A transfer is done once more, under an id of its own.
     DoublesWrite,
     /// A transfer is done with one unit less.
@@ -33,6 +35,8 @@ pub enum Fault {
 
 /// The fault strikes at every so many transfers: an odd number, so that holds and posts have their turn.
 const EVERY: u64 = 49;
+/// [`Fault::LosesOne`] strikes here.
+const LOST: u64 = 10_000;
 
 /// Around a right ledger.
 pub struct Broken {
@@ -52,7 +56,9 @@ impl Broken {
     }
 
     fn strikes(&self, fault: Fault) -> bool {
-        self.fault == fault && self.seen.fetch_add(1, Ordering::Relaxed) % EVERY == EVERY - 1
+        let strikes =
+            |seen: u64| if fault == Fault::LosesOne { seen == LOST } else { seen % EVERY == EVERY - 1 };
+        self.fault == fault && strikes(self.seen.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -76,7 +82,7 @@ impl Ledger for Broken {
         self.asked.push_back(transfers.len());
         let mut transfers = transfers.to_vec();
         for place in 0..transfers.len() {
-            if self.strikes(Fault::LosesWrite) {
+            if self.strikes(Fault::LosesWrite) || self.strikes(Fault::LosesOne) {
                 transfers[place].id = self.other_ids.next();
                 transfers[place].amount = 0;
             }

@@ -3,3 +3,4 @@
 
 mod postgres;
 mod redis;
+mod tigerbeetle;

@@ -10,6 +10,7 @@ use postgres::{
 };
 
 use super::{
+    counters::HAND_IN,
     interactive::Interactive,
     wire::{Id, Parameter},
 };
@@ -229,6 +230,11 @@ impl Client {
 impl Ledger for Client {
     fn hello(&mut self) -> Result<()> {
         self.accounts(&[1]).map(drop)
+    }
+
+    fn hand_in_counts(&mut self) -> Result<()> {
+        self.meter.count();
+        Ok(self.connection.batch_execute(HAND_IN)?)
     }
 
     fn create_accounts(&mut self, accounts: &[NewAccount]) -> Result<()> {

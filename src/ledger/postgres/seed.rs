@@ -4,6 +4,7 @@
 use anyhow::{Context, Result};
 use postgres::{Client as Connection, Row, Statement};
 
+use super::counters::HAND_IN;
 use crate::{
     ledger::{AMOUNT, Account, HELD, SeedLedger, TransferKind},
     meter::Meter,
@@ -115,6 +116,11 @@ fn transaction<'a>(
 impl SeedLedger for Client {
     fn hello(&mut self) -> Result<()> {
         self.balance(IDS[0]).map(drop)
+    }
+
+    fn hand_in_counts(&mut self) -> Result<()> {
+        self.meter.count();
+        Ok(self.connection.batch_execute(HAND_IN)?)
     }
 
     fn transfer(&mut self) -> Result<()> {
