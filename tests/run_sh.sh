@@ -184,7 +184,7 @@ a_network_of_ones_own() {
 relay_of() {
   local status
   for status in $(grep -ls "^PPid:\s*$1\$" /proc/[0-9]*/status); do
-    grep -aq 'ledger-bench.relay' "${status%status}cmdline" && cut -d/ -f3 <<<"$status"
+    if grep -aqs 'ledger-bench.relay' "${status%status}cmdline"; then cut -d/ -f3 <<<"$status"; fi
   done
 }
 
