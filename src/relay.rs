@@ -12,12 +12,14 @@ use std::{
     hint,
     io::{self, Read, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
-    sync::Arc,
+    sync::{
+        Arc,
+        // Not crossbeam's: it yields the CPU before it waits, and who yields has it back in 4 ms where another wants it.
+        mpsc::{self, Receiver, SyncSender},
+    },
     thread,
     time::Duration,
 };
-
-use crossbeam::channel::{self, Receiver, Sender};
 
 use crate::{
     error::say,
@@ -42,8 +44,7 @@ pub trait Moments: Clock + Copy + Send + 'static {
 }
 
 impl Moments for MonotonicClock {
-    /// Sleeps but for the last few microseconds: half of all sleeps end that much too early. (Who yields the CPU for them
-    /// has it back in 4 ms, where another wants it.)
+    /// Sleeps but for the last few microseconds: half of all sleeps end that much too early.
     fn wait_until(&self, moment_ns: u64, lateness: &mut Lateness) {
         let now_ns = self.now_ns();
         if let Some(sleep_ns) = lateness.sleep_ns(moment_ns.saturating_sub(now_ns)) {
@@ -121,17 +122,17 @@ impl<C: Moments> Relay<C> {
     }
 
     /// Where what comes in one direction waits, with its writer; none without delay.
-    fn queue(self) -> io::Result<Option<Sender<Piece>>> {
+    fn queue(self) -> io::Result<Option<SyncSender<Piece>>> {
         if self.one_way_ns == 0 {
             return Ok(None);
         }
-        let (sender, receiver) = channel::bounded(PIECES_MAX);
+        let (sender, receiver) = mpsc::sync_channel(PIECES_MAX);
         spawn(move || write(&receiver, self.clock))?;
         Ok(Some(sender))
     }
 
     /// One client's, until both directions have ended.
-    fn connection(self, client: TcpStream, [forth, back]: [Option<Sender<Piece>>; 2]) -> io::Result<()> {
+    fn connection(self, client: TcpStream, [forth, back]: [Option<SyncSender<Piece>>; 2]) -> io::Result<()> {
         let server = TcpStream::connect(self.to)?;
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
@@ -143,7 +144,7 @@ impl<C: Moments> Relay<C> {
     }
 
     /// One direction, until it has ended.
-    fn pass(self, direction: &Direction, queue: Option<&Sender<Piece>>) {
+    fn pass(self, direction: &Direction, queue: Option<&SyncSender<Piece>>) {
         match queue {
             Some(queue) => self.read(direction, queue),
             None => direction.copy(),
@@ -151,7 +152,7 @@ impl<C: Moments> Relay<C> {
     }
 
     /// Puts all that comes into the queue.
-    fn read(self, direction: &Direction, queue: &Sender<Piece>) {
+    fn read(self, direction: &Direction, queue: &SyncSender<Piece>) {
         let mut buffer = vec![0; PIECE_BYTES];
         loop {
             let received = direction.receive(&mut buffer);

@@ -203,9 +203,9 @@ a_network_of_ones_own() {
 # relay_of PID: the relay that a run has started.
 relay_of() {
   local status
-  for status in $(grep -ls "^PPid:\s*$1\$" /proc/[0-9]*/status); do
-    grep -aq 'ledger-bench.relay' "${status%status}cmdline" && cut -d/ -f3 <<<"$status"
-  done
+  while read -r status; do
+    if grep -aqs 'ledger-bench.relay' "${status%status}cmdline"; then cut -d/ -f3 <<<"$status"; fi
+  done < <(grep -ls "^PPid:\s*$1\$" /proc/[0-9]*/status)
 }
 
 # relay_ended_by STATUS KILL-ARGUMENT... (PID stands for the run's)

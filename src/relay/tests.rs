@@ -214,7 +214,7 @@ fn what_is_under_way_holds_back_nothing_that_follows() {
     let (client, server) = (TcpStream::connect(address).expect("it listens"), listener.accept());
     let (mut client, from) = (client.try_clone().expect("open"), Arc::new(server.expect("let in").0));
     let direction = Direction { to: Arc::clone(&from), from };
-    let (sender, receiver) = channel::bounded(PIECES_MAX);
+    let (sender, receiver) = mpsc::sync_channel(PIECES_MAX);
     thread::spawn(move || relay.read(&direction, &sender));
     // Nobody passes on the first, and yet the second is looked at when it comes.
     for now_ns in [1_000, 1_100] {
