@@ -251,7 +251,7 @@ fn a_server_of_one_s_own_takes_as_many_clients_as_it_takes() {
 #[test]
 fn a_ledger_is_filled_before_the_sample() {
     let (_bench, rows) = measured(
-        "--suite ledger --system memory --rounds 1 --warmup 1ms --ops 50 --preload 10000 --accounts 7",
+        "--suite ledger --system memory --rounds 1 --warmup 1ms --ops 50 --clients 3 --preload 10000 --accounts 7",
     );
     for row in rows {
         assert!(row.is_verified(), "{}", row.warnings);

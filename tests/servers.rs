@@ -71,6 +71,52 @@ fn the_ledger_suite_has_one_request_an_op_and_each_row_its_tier() {
     }
 }
 
+#[test]
+fn a_filled_ledger_s_rows_tell_what_the_servers_counted() {
+    let _turn = OUR_DATA.lock();
+    let bench = Bench::new();
+    let flags = "--suite ledger --benchmark parallel --rounds 1 --warmup 10ms --ops 400 --clients 5 --accounts 50 --preload 20000";
+    for (system, tier) in [("redis,postgres", "shipped"), ("tigerbeetle", "fsync")] {
+        for line in bench.plan(&format!("{flags} --system {system} --durability {tier}")) {
+            let output = bench.sample(&line, &[]).output().expect("it runs");
+            assert!(output.status.success(), "{line}: {}", stderr(&output));
+        }
+    }
+    for row in bench.rows() {
+        assert!(row.is_verified(), "{}: {}", row.system, row.warnings);
+        let measured_and_warm_up = row.warmup_ops.map(|warmup_ops| 400 + warmup_ops);
+        assert_eq!((row.preload, row.stored_before), (Some(20_000), Some(20_050)), "{}", row.system);
+        assert_eq!(row.stored_after, measured_and_warm_up.map(|ops| 20_050 + ops), "{}", row.system);
+        // Only of a server of run.sh's own the folder is known.
+        assert_eq!((row.disk_bytes_before, row.disk_bytes_after), (None, None), "{}", row.system);
+        let is_told =
+            [row.messages, row.syncs, row.log_bytes].map(|count| count.is_some_and(|count| count > 0));
+        match row.system.as_str() {
+            "tigerbeetle" => assert_eq!(is_told, [true, false, false]),
+            "postgres" => assert_eq!(is_told, [false, true, true]),
+            // As shipped it has no log.
+            _ => assert_eq!(is_told, [false; 3]),
+        }
+        let largest = row.message_transfers_max;
+        assert!(largest.is_none_or(|largest| (1..=5).contains(&largest)), "{largest:?} of 5 in flight");
+    }
+}
+
+#[test]
+fn commits_of_one_client_are_synced_one_by_one() {
+    let _turn = OUR_DATA.lock();
+    let bench = Bench::new();
+    let flags = "--suite ledger --benchmark single --system postgres --durability shipped --rounds 1 --warmup 10ms --ops 300";
+    let line = bench.plan(flags).remove(0);
+    let output = bench.sample(&line, &[]).output().expect("it runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let row = bench.rows().remove(0);
+    let commits = row.commits.zip(row.warmup_ops).map(|(commits, warmup_ops)| commits + warmup_ops);
+    let (commits, syncs) = (commits.expect("known"), row.syncs.expect("counted"));
+    // The log's writer and autovacuum may add a few.
+    assert!(syncs >= commits && syncs < commits + commits / 4, "{commits} commits, {syncs} syncs");
+}
+
 /// A program in place of pgbench.
 fn tool(bench: &Bench, text: &str) -> std::path::PathBuf {
     let path = bench.csv().with_file_name("pgbench");

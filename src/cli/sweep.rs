@@ -50,6 +50,9 @@ pub struct SweepArgs {
     pub resume: bool,
 }
 
+/// How many cases make no sense, by the reason.
+type Refused = Vec<(String, usize)>;
+
 /// A sweep, checked.
 #[derive(Debug)]
 pub struct CheckedSweep {
@@ -59,8 +62,8 @@ pub struct CheckedSweep {
     pub estimate: Duration,
     /// What the budget has no room for.
     pub left_out: Vec<Cell>,
-    /// Cases that make no sense, by the reason.
-    pub refused: Vec<(String, usize)>,
+    /// What makes no sense.
+    pub refused: Refused,
 }
 
 impl SweepArgs {
@@ -124,8 +127,8 @@ fn is_asked_for(args: &PlanArgs, system: System) -> bool {
 }
 
 /// The cases that can be measured, and why others cannot.
-fn sensible(args: &PlanArgs) -> Result<(Vec<Case>, Vec<(String, usize)>)> {
-    let (mut cases, mut refused) = (Vec::new(), Vec::<(String, usize)>::new());
+fn sensible(args: &PlanArgs) -> Result<(Vec<Case>, Refused)> {
+    let (mut cases, mut refused) = (Vec::new(), Refused::new());
     for case in args.all_cases()? {
         let Err(error) = check_size(&case).and_then(|()| args.check_case(&case)) else {
             cases.push(case);

@@ -125,6 +125,12 @@ pub struct Series {
     pub requests_per_op: Option<f64>,
     /// Commits of an op that had to be on disk before their replies, where all rows tell.
     pub commits_per_op: Option<f64>,
+    /// Transfers in a message of TigerBeetle's client, a hold and its posting being two, where all rows tell.
+    pub transfers_per_message: Option<f64>,
+    /// Such commits for each sync of the log, where all rows tell.
+    pub commits_per_sync: Option<f64>,
+    /// Bytes on the disk that the server's data grew by for each transfer, where all rows tell.
+    pub disk_bytes_per_transfer: Option<f64>,
     /// The least that an op can take on this machine, where that was measured.
     pub floor: Option<Floor>,
     /// What its rows warn of.

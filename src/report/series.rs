@@ -61,6 +61,9 @@ pub(super) fn series(
         tigerbeetle_to_this: None,
         requests_per_op: per_op(&rows, |row| row.requests),
         commits_per_op: per_op(&rows, |row| row.commits),
+        transfers_per_message: quotient_of(&rows, message_transfers),
+        commits_per_sync: quotient_of(&rows, synced_commits),
+        disk_bytes_per_transfer: quotient_of(&rows, growth),
         floor: None,
         warnings: warnings(&rows),
         rounds,
@@ -74,6 +77,35 @@ fn open_loop(rows: &[&Measurement]) -> Option<OpenLoop> {
         late_ops: median_of(rows, |row| row.late_ops),
         backlog_ops: median_of(rows, |row| row.backlog_ops),
     })
+}
+
+/// The sum of one count over that of another, of all rows together; `None` where a row does not tell.
+fn quotient_of(rows: &[&Measurement], counts: fn(&Measurement) -> Option<[f64; 2]>) -> Option<f64> {
+    let counts: Option<Vec<[f64; 2]>> = rows.iter().map(|row| counts(row)).collect();
+    let [of, by] =
+        counts?.into_iter().fold([0.0; 2], |sums, counts| [sums[0] + counts[0], sums[1] + counts[1]]);
+    (by > 0.0).then_some(of / by)
+}
+
+/// Transfers, and the messages that they came in.
+#[expect(clippy::cast_precision_loss, reason = "a row's numbers have 15 digits at most")]
+fn message_transfers(row: &Measurement) -> Option<[f64; 2]> {
+    let messages = row.messages? as f64;
+    Some([row.message_transfers_mean_permille? as f64 / 1_000.0 * messages, messages])
+}
+
+/// Commits and syncs, of warm-up and sample: the syncs of either are not known by themselves.
+#[expect(clippy::cast_precision_loss, reason = "a row's numbers have 15 digits at most")]
+fn synced_commits(row: &Measurement) -> Option<[f64; 2]> {
+    let (commits, ops, warmup_ops) = (row.commits? as f64, row.ops? as f64, row.warmup_ops? as f64);
+    (ops > 0.0).then_some([commits * (1.0 + warmup_ops / ops), row.syncs? as f64])
+}
+
+/// Bytes on the disk and transfers that came to be there meanwhile.
+#[expect(clippy::cast_precision_loss, reason = "a row's numbers have 15 digits at most")]
+fn growth(row: &Measurement) -> Option<[f64; 2]> {
+    let bytes = row.disk_bytes_after?.checked_sub(row.disk_bytes_before?)?;
+    Some([bytes as f64, row.stored_after?.checked_sub(row.stored_before?)? as f64])
 }
 
 /// Of all rows together; `None` where one does not tell.
@@ -130,4 +162,50 @@ fn warnings(rows: &[&Measurement]) -> Vec<Warning> {
         }
     }
     by_text.into_iter().map(|(text, rounds)| Warning { text: text.to_owned(), rounds }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_all_rounds_are_summed_before_they_are_divided() {
+        let row = |messages, mean_permille| Measurement {
+            messages: Some(messages),
+            message_transfers_mean_permille: Some(mean_permille),
+            ..Measurement::default()
+        };
+        let (one, two) = (row(1, 8_000), row(3, 4_000));
+        assert_eq!(quotient_of(&[&one, &two], message_transfers), Some(5.0));
+        assert_eq!(quotient_of(&[&one, &Measurement::default()], message_transfers), None);
+    }
+
+    #[test]
+    fn syncs_are_of_the_warm_up_s_commits_too() {
+        let row = |syncs| Measurement {
+            ops: Some(100),
+            warmup_ops: Some(50),
+            commits: Some(200),
+            syncs: Some(syncs),
+            ..Measurement::default()
+        };
+        assert_eq!(quotient_of(&[&row(30)], synced_commits), Some(10.0));
+        assert_eq!(quotient_of(&[&row(0)], synced_commits), None, "nothing was synced");
+    }
+
+    #[test]
+    fn what_shrank_or_stored_nothing_tells_no_bytes_of_a_transfer() {
+        let row = |disk_bytes_after, stored_after| Measurement {
+            disk_bytes_before: Some(1_000),
+            disk_bytes_after: Some(disk_bytes_after),
+            stored_before: Some(10),
+            stored_after: Some(stored_after),
+            ..Measurement::default()
+        };
+        let found = |row: Measurement| quotient_of(&[&row], growth);
+        assert_eq!(
+            [found(row(2_500, 15)), found(row(900, 15)), found(row(2_500, 10))],
+            [Some(300.0), None, None]
+        );
+    }
 }

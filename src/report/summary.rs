@@ -15,7 +15,7 @@ pub enum Value {
     Text(String),
     /// A whole number.
     Count(u64),
-    /// Nanoseconds, or a rate a second.
+    /// Nanoseconds, bytes, or a rate a second.
     Figure(f64),
     /// A part of a whole: 0.51 is 51 %.
     Share(f64),
@@ -121,10 +121,19 @@ fn figures() -> [Column; 17] {
 }
 
 /// What an op takes at least.
-fn costs() -> [Column; 4] {
+fn costs() -> [Column; 7] {
     [
         column("requests_per_op_permille", "requests/op", |line| ratio(line.series.requests_per_op)),
         column("commits_per_op_permille", "commits on disk/op", |line| ratio(line.series.commits_per_op)),
+        column("transfers_per_message_permille", "transfers/message", |line| {
+            ratio(line.series.transfers_per_message)
+        }),
+        column("commits_per_sync_permille", "commits/sync of the log", |line| {
+            ratio(line.series.commits_per_sync)
+        }),
+        column("disk_bytes_per_transfer", "bytes on disk/transfer", |line| {
+            figure(line.series.disk_bytes_per_transfer)
+        }),
         column("floor_ns_per_op", "floor, ns", |line| figure(line.series.floor.map(|floor| floor.ns_per_op))),
         column("to_floor_permille", "time/op, times the floor", |line| {
             ratio(line.series.floor.map(|floor| floor.times))
