@@ -23,11 +23,14 @@ struct Reading {
     counters: Counters,
 }
 
+/// The server again, and what it told.
+type Asked = (Box<dyn Server>, Result<Vec<Reading>>);
+
 /// A server that is asked until it is needed again.
 pub struct Polling {
     /// Its end ends it.
     stop: Sender<()>,
-    asking: JoinHandle<(Box<dyn Server>, Result<Vec<Reading>>)>,
+    asking: JoinHandle<Asked>,
 }
 
 impl Polling {
