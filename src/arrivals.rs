@@ -147,12 +147,11 @@ mod tests {
         let rate = Rate { per_s: 1_000, spacing: Spacing::Poisson { seed: 42 } };
         let all = moments(rate, 3, 4, 100_000);
         let gaps_ns = all.windows(2).map(|pair| pair[1] - pair[0]);
-        // Ten classes that one gap in ten falls into each: the upper ends are -ln(1 - k/10) means of 4 ms.
-        let ends = [0.105_36, 0.223_14, 0.356_67, 0.510_83, 0.693_15, 0.916_29, 1.203_97, 1.609_44, 2.302_59];
+        // Ten classes that one gap in ten falls into each: the upper ends are -ln(1 - k/10) means, of 4 ms each.
+        let ends_us = [421, 893, 1_427, 2_043, 2_773, 3_665, 4_816, 6_438, 9_210];
         let mut counts = [0_u32; 10];
         for gap_ns in gaps_ns {
-            let means = f64::from(u32::try_from(gap_ns / 1_000).expect("hours")) / 4_000.0;
-            counts[ends.partition_point(|&end| end <= means)] += 1;
+            counts[ends_us.partition_point(|&end_us| end_us <= gap_ns / 1_000)] += 1;
         }
         let chi_squared: f64 =
             counts.iter().map(|&count| (f64::from(count) - 10_000.0).powi(2) / 10_000.0).sum();

@@ -179,7 +179,7 @@ mod tests {
                 for &clients in clients {
                     for system in [System::Redis, System::Postgres] {
                         let plainest = Case::plainest(Suite::Sweep, Benchmark::Transfers, system);
-                        cases.push(Case { batch, clients, rtt_us, ..plainest });
+                        cases.push(Case { clients, batch, rtt_us, ..plainest });
                     }
                 }
             }

@@ -401,9 +401,11 @@ mod tests {
         line.parse().expect("a sample")
     }
 
-    fn sample(latencies_ns: Vec<u64>) -> Sample {
+    fn sample(latencies_ns: &[u64]) -> Sample {
         let mut latencies = Latencies::with_room(latencies_ns.len());
-        latencies_ns.iter().for_each(|&latency_ns| latencies.keep(latency_ns));
+        for &latency_ns in latencies_ns {
+            latencies.keep(latency_ns);
+        }
         Sample {
             ops: latencies.len(),
             latencies,
@@ -422,7 +424,7 @@ mod tests {
     #[test]
     fn each_figure_goes_into_its_column() {
         let mut row = Measurement::default();
-        fill(&mut row, &spec().case, sample((1..=1_000).map(|n| n * n).collect()), Some(true));
+        fill(&mut row, &spec().case, sample(&(1..=1_000).map(|n| n * n).collect::<Vec<_>>()), Some(true));
         let summary = stats::summarize((1..=1_000).map(|n| n * n).collect());
         let expected = Measurement {
             warmup_ops: Some(5),
@@ -451,7 +453,7 @@ mod tests {
     #[test]
     fn no_op_has_no_figure() {
         let mut row = Measurement::default();
-        let nothing = Sample { failed_clients: 2, ..sample(Vec::new()) };
+        let nothing = Sample { failed_clients: 2, ..sample(&[]) };
         fill(&mut row, &spec().case, nothing, None);
         assert_eq!((row.ops, row.elapsed_ns, row.ns_per_op, row.latency_ns_max), (Some(0), None, None, None));
         assert_eq!((row.errors, row.latency_error_permille, row.offered_ops), (2, None, None));
@@ -462,7 +464,7 @@ mod tests {
         let mut services = Latencies::with_room(0);
         (1..=100).for_each(|ns| services.keep(ns));
         let arrived = Arrived { offered: 200, late: 30, backlog: 5 };
-        let at_rate = Sample { services, arrived: Some(arrived), ..sample(vec![1_000; 100]) };
+        let at_rate = Sample { services, arrived: Some(arrived), ..sample(&[1_000; 100]) };
         let mut row = Measurement { clients: 4, ..Measurement::default() };
         fill(&mut row, &spec().case, at_rate, None);
         assert_eq!((row.offered_ops, row.late_ops, row.backlog_ops), (Some(200), Some(30), Some(5)));
@@ -477,7 +479,7 @@ mod tests {
     fn the_first_of_the_clients_that_failed_is_named() {
         let failing = |failed_clients| {
             let cause = Some((2, anyhow::anyhow!("gone")));
-            let mut sample = Sample { failed_clients, failure: cause, ..sample(Vec::new()) };
+            let mut sample = Sample { failed_clients, failure: cause, ..sample(&[]) };
             one_line(&failure(&mut sample, 4).expect("it failed"))
         };
         assert_eq!(failing(1), "client 2 of 4: gone");

@@ -345,9 +345,9 @@ fn standing(contender: usize, series: &Series, batch: u32) -> Standing {
 
 /// Each two by their rounds.
 fn pairs(series: &[(usize, &Series)]) -> Vec<Pair> {
-    let times = |series: &Series| series.rounds.iter().map(|round| round.ns_per_op).collect::<Vec<_>>();
+    let of_rounds = |series: &Series| series.rounds.iter().map(|round| round.ns_per_op).collect::<Vec<_>>();
     let timed: Vec<(usize, Vec<f64>)> =
-        series.iter().map(|(contender, series)| (*contender, times(series))).collect();
+        series.iter().map(|(contender, series)| (*contender, of_rounds(series))).collect();
     let mut pairs = Vec::new();
     for (first, ones) in &timed {
         for (second, others) in timed.iter().filter(|(second, _)| second > first) {

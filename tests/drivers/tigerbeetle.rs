@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ledger_bench::{
     ledger::{
-        self, Data, Durability, Ledger, System,
+        self, Data, Durability, Ledger, Style, System,
         ids::{Ids, Source},
         model::{NewAccount, Transfer},
     },
@@ -32,7 +32,7 @@ fn send(ledger: &mut dyn Ledger, ids: &mut Ids, accounts: [u128; 2], count: usiz
 fn requests_sent_one_by_one_are_messages_of_their_own() {
     let mut server = ledger::connect(System::Tigerbeetle, Duration::from_secs(30)).expect("a server");
     server.prepare(Data::Ledger(Durability::Fsync)).expect("it answers");
-    let mut ledger = server.ledger_client(Meter::default()).expect("a client");
+    let mut ledger = server.ledger_client(Style::OneCall, Meter::default()).expect("a client");
     let mut source = Source::new();
     let accounts = [source.account(0), source.account(1)];
     let new = accounts.map(|id| NewAccount { id, debits_must_not_exceed_credits: false });

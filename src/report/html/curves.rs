@@ -78,7 +78,7 @@ pub fn sections(map: &Map) -> String {
     if !loads.is_empty() {
         html += "<h2>Response time by offered load</h2>\n<p class=\"legend\">From the moment an op was due. Filled marks are \
                  medians (p50), hollow ones p99; a cross: the system fell behind in at least one round.</p>\n";
-        html += &format!("<div class=\"plots\">\n{loads}</div>\n");
+        let _ = writeln!(html, "<div class=\"plots\">\n{loads}</div>");
     }
     html
 }
@@ -97,7 +97,7 @@ fn of_layer(map: &Map, layer: &Layer) -> String {
 }
 
 /// By contender, who has a point at all.
-fn plots<'a>(map: &'a Map, is_tail: bool, points: impl Fn(usize) -> Vec<Point>) -> Vec<Plot<'a>> {
+fn plots(map: &Map, is_tail: bool, points: impl Fn(usize) -> Vec<Point>) -> Vec<Plot<'_>> {
     let contenders = map.contenders.iter().enumerate();
     let plots = contenders.map(|(place, contender)| Plot { contender, is_tail, points: points(place) });
     plots.filter(|plot| !plot.points.is_empty()).collect()

@@ -21,7 +21,7 @@ pub fn sections(map: &Map) -> String {
         html += "<h2>The map: who is the fastest where</h2>\n";
         html += &legend(map);
         let grids: String = map.layers.iter().map(|layer| grid(map, layer)).collect();
-        html += &format!("<div class=\"layers\">\n{grids}</div>\n");
+        let _ = writeln!(html, "<div class=\"layers\">\n{grids}</div>");
         html += &listed(map::page::TURNS, &map.sentences);
         // The legend is above.
         html += &listed(map::page::READING, &map::page::notes(map)[1..]);
@@ -30,8 +30,8 @@ pub fn sections(map: &Map) -> String {
 }
 
 fn list(lines: &[String]) -> String {
-    let lines: String = lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
-    if lines.is_empty() { lines } else { format!("<ul>\n{lines}</ul>\n") }
+    let lines: Vec<_> = lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+    if lines.is_empty() { String::new() } else { format!("<ul>\n{}</ul>\n", lines.concat()) }
 }
 
 fn listed(title: &str, lines: &[String]) -> String {

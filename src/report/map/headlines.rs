@@ -38,12 +38,12 @@ fn winners(map: &Map) -> Option<String> {
     if ties > 0 {
         open.insert(0, format!("in {ties} no difference between the first is shown"));
     }
-    let open = open.iter().map(|open| format!("; {open}")).collect::<String>();
+    let open = open.iter().map(|open| format!("; {open}")).collect::<Vec<_>>().concat();
     let Some((&most, others)) = order.split_first() else {
         return (ties > 0).then(|| format!("In none {of} anybody is shown to be the fastest."));
     };
-    let others =
-        others.iter().map(|&one| format!(", {} in {}", map.name(one), wins(one))).collect::<String>();
+    let others = others.iter().map(|&one| format!(", {} in {}", map.name(one), wins(one)));
+    let others = others.collect::<Vec<_>>().concat();
     Some(format!("{} {verb} in {} {of}{others}{open}.", map.name(most), wins(most)))
 }
 

@@ -1,5 +1,7 @@
 //! The map in letters: for the terminal, for Markdown, and as the words of the page. Pure.
 
+use std::fmt::Write;
+
 use super::{Cell, Lead, Map, Standing, lead_in_words, line::grouped};
 use crate::{
     report::{
@@ -70,7 +72,7 @@ fn responses(point: &super::LoadPoint) -> String {
     let times = [point.latency_ns_p50, point.latency_ns_p99].map(|ns| ns.map_or("?".into(), words::time));
     let mut field = times.join(", ");
     if point.saturated_rounds > 0 {
-        field += &format!("\nsaturated in {} of {}", point.saturated_rounds, point.rounds);
+        let _ = write!(field, "\nsaturated in {} of {}", point.saturated_rounds, point.rounds);
     }
     field
 }
@@ -204,15 +206,15 @@ fn verdict(map: &Map, cell: &Cell) -> String {
 fn figures_of(map: &Map, standing: &Standing) -> String {
     let mut line =
         format!("{}: {} transfers/s", map.name(standing.contender), words::rate(standing.transfers_per_s));
-    line += &match standing.transfers_per_s_interval {
-        Some(Interval { low, high }) => format!(" ({}-{})", words::rate(low), words::rate(high)),
-        None => format!(" (too few rounds for an interval: {})", standing.rounds),
+    let _ = match standing.transfers_per_s_interval {
+        Some(Interval { low, high }) => write!(line, " ({}-{})", words::rate(low), words::rate(high)),
+        None => write!(line, " (too few rounds for an interval: {})", standing.rounds),
     };
     for (name, latency) in [("p50", standing.latency_ns_p50), ("p99", standing.latency_ns_p99)] {
         line += &latency.map(|ns| format!(", {name} {}", words::time(ns))).unwrap_or_default();
     }
     if standing.rounds < standing.rounds_planned {
-        line += &format!(", {} of {} rounds", standing.rounds, standing.rounds_planned);
+        let _ = write!(line, ", {} of {} rounds", standing.rounds, standing.rounds_planned);
     }
     line + &standing.to_fastest.map(|ratio| format!(", {}", words::ratio(&ratio))).unwrap_or_default()
 }
