@@ -3,9 +3,9 @@
 # Called by `./run.sh test`; alone, it wants `./run.sh setup` first. Nothing sleeps and then asserts: what is
 # awaited has a deadline. With a word as argument: only the checks that have it in their names.
 set -uo pipefail
-# `./run.sh test` calls it in the background, where SIGINT is ignored, and bash cannot take back what it was
+# `./run.sh test` calls it in the background, where SIGINT is ignored (and nohup ignores SIGHUP), and bash cannot take back what it was
 # started with.
-[[ -n ${signals_as_usual:-} ]] || exec env --default-signal=INT,QUIT signals_as_usual=yes "$BASH" "$0" "$@"
+[[ -n ${signals_as_usual:-} ]] || exec env --default-signal=HUP,INT,QUIT signals_as_usual=yes "$BASH" "$0" "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 unset TIGERBEETLE TIGERBEETLE_ADDRESS REDIS_URL DATABASE_URL
 flock --nonblock target/ledger-bench.lock true || { echo "in use by $(<target/ledger-bench.lock)"; exit 1; }
