@@ -29,7 +29,7 @@ const ACCOUNTS_MAX: u32 = 1_000_000;
 const ROUNDS_MAX: u32 = 1_000;
 const RATE_MAX_PER_S: u32 = 10_000_000;
 const PRELOAD_MAX: u64 = 1_000_000_000;
-/// A latency of 8 bytes is kept for each.
+/// More than any sample needs.
 const OPS_MAX: u64 = 100_000_000;
 /// 15 digits, as every number of a row.
 const SEED_MAX: u64 = 999_999_999_999_999;

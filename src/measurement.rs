@@ -230,7 +230,8 @@ fn header() -> Result<String> {
     Ok(lines)
 }
 
-fn csv_lines(rows: &[Measurement], with_header: bool) -> Result<String> {
+/// Structs as lines, their fields as columns.
+fn csv_lines(rows: &[impl Serialize], with_header: bool) -> Result<String> {
     let mut writer = csv::WriterBuilder::new().has_headers(with_header).from_writer(Vec::new());
     for row in rows {
         writer.serialize(row)?;

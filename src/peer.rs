@@ -15,7 +15,6 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{
     error::{bad_input, one_line},
-    latencies::Latencies,
     ledger::{AMOUNT, SeedLedger, Server, System},
     meter::Meter,
     plan::{Benchmark, Case},
@@ -124,19 +123,7 @@ impl Client {
 
     /// A short run, to warm the server up and see how many ops fill the budget; then the one that counts.
     pub fn run(&mut self, load: Load) -> Sample {
-        let mut sample = Sample {
-            ops: 0,
-            latencies: Latencies::default(),
-            services: Latencies::default(),
-            arrived: None,
-            intervals: Vec::new(),
-            intervals_began: None,
-            elapsed_ns: 0,
-            warmup_ops: 0,
-            requests: 0,
-            failed_clients: 0,
-            failure: None,
-        };
+        let mut sample = Sample::default();
         match self.measure(load) {
             Ok((first, figures)) => {
                 sample.ops = figures.ops;

@@ -348,6 +348,12 @@ impl Case {
         }
     }
 
+    /// Transfers that all its clients together have in flight.
+    #[must_use]
+    pub fn transfers_in_flight(&self) -> u64 {
+        u64::from(self.clients) * u64::from(self.in_flight) * u64::from(self.batch)
+    }
+
     /// Whether it is asked for in one style or another.
     #[must_use]
     pub fn has_style(&self) -> bool {

@@ -59,7 +59,7 @@ impl Loop {
 }
 
 /// One process's measurement of one case.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Sample {
     /// Ops that succeeded.
     pub ops: u64,
@@ -247,17 +247,9 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T> {
 
 fn merge(runs: Vec<ClientRun>) -> Sample {
     let mut sample = Sample {
-        ops: 0,
-        latencies: Latencies::default(),
-        services: Latencies::default(),
         arrived: runs.iter().map(|run| run.measured.arrived).sum(),
-        intervals: Vec::new(),
-        intervals_began: None,
         elapsed_ns: elapsed_ns(runs.iter().map(|run| &run.measured.span)),
-        warmup_ops: 0,
-        requests: 0,
-        failed_clients: 0,
-        failure: None,
+        ..Sample::default()
     };
     for (client, run) in runs.into_iter().enumerate() {
         let Measured { span, latencies, services, .. } = run.measured;

@@ -84,8 +84,7 @@ fn estimate(case: &Case, load: Load) -> Duration {
         System::Memory => 50,
     };
     // Each client ends the batch that it has begun, at a round trip and some microseconds a transfer.
-    let transfers = u64::from(case.clients) * u64::from(case.in_flight) * u64::from(case.batch);
-    let last = Duration::from_micros(transfers * 6 + u64::from(case.rtt_us));
+    let last = Duration::from_micros(case.transfers_in_flight() * 6 + u64::from(case.rtt_us));
     let measured = Duration::from_nanos(load.warmup_ns + load.budget.time_ns.unwrap_or(load.warmup_ns));
     let proof = measured / 2;
     // Accounts are made and funded, and clients connect, before the clock.

@@ -77,10 +77,15 @@ impl Budget {
     /// This budget for one of `clients`, their ops adding up to the whole.
     #[must_use]
     pub fn share(self, client: usize, clients: usize) -> Self {
-        let (client, clients) = (client as u64, clients as u64);
-        let share = |ops: u64| ops / clients + u64::from(client < ops % clients);
-        Self { time_ns: self.time_ns, ops: self.ops.map(share) }
+        let share_of = |ops| share(ops, client as u64, clients as u64);
+        Self { time_ns: self.time_ns, ops: self.ops.map(share_of) }
     }
+}
+
+/// One of so many shares of a whole; the first ones take what cannot be divided.
+#[must_use]
+pub fn share(whole: u64, index: u64, shares: u64) -> u64 {
+    whole / shares + u64::from(index < whole % shares)
 }
 
 /// What is timed: ops, each built, begun and ended.

@@ -29,10 +29,10 @@ template() {
 }
 
 # rows RUN_ID ROUNDS
-rows() { awk -v run_id="$1" -v rounds="$2" -f tests/browser/rows.awk "$scratch/template.csv"; }
+rows() { awk -v run_id="$1" -v rounds="$2" -f tests/browser/columns.awk -f tests/browser/rows.awk "$scratch/template.csv"; }
 
 # A sweep of 100 cells.
-map() { awk -v run_id=run-1 -v rounds=6 -f tests/browser/map.awk "$scratch/template.csv"; }
+map() { awk -v run_id=run-1 -v rounds=6 -f tests/browser/columns.awk -f tests/browser/map.awk "$scratch/template.csv"; }
 
 # page NAME FILE...
 page() { "$bin" report "${@:2}" --format html --output "$scratch/$1.html"; }

@@ -24,6 +24,8 @@ use crate::{
     timer::{Budget, duration_ns},
 };
 
+/// Where rows go, but those of a calibration.
+pub(super) const RESULTS: &str = "results/results.csv";
 /// Transfers in the predecessor's batch.
 const BATCH_DEFAULT: u32 = 1_000;
 /// Transfers in a batch of TigerBeetle's own benchmark.
@@ -200,7 +202,7 @@ impl PlanArgs {
                  {IN_FLIGHT_TOTAL_MAX} at most"
             )));
         }
-        if total * u64::from(batch) > TRANSFERS_IN_FLIGHT_MAX {
+        if case.transfers_in_flight() > TRANSFERS_IN_FLIGHT_MAX {
             return Err(bad_input(format!(
                 "--in-flight {in_flight} of --batch {batch}: {TRANSFERS_IN_FLIGHT_MAX} transfers in flight at most"
             )));
@@ -394,7 +396,7 @@ fn is_calibration(cases: &[Case]) -> bool {
 
 /// A calibration is a run of its own kind.
 fn csv_default(cases: &[Case]) -> &'static Path {
-    Path::new(if is_calibration(cases) { "results/calibration.csv" } else { "results/results.csv" })
+    Path::new(if is_calibration(cases) { "results/calibration.csv" } else { RESULTS })
 }
 
 /// Each case that is open to a flag becomes one case for each of its values.

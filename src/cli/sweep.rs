@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use super::{
-    PlanArgs,
-    check::{CheckedPlan, absolute},
+    BATCH_MAX, PlanArgs,
+    check::{CheckedPlan, RESULTS, absolute},
     values::duration,
 };
 use crate::{
@@ -20,14 +20,12 @@ use crate::{
     sweep::{self, Cell},
 };
 
-const BATCHES: [u32; 5] = [1, 10, 100, 1_000, 8_189];
+const BATCHES: [u32; 5] = [1, 10, 100, 1_000, BATCH_MAX];
 const CLIENTS: [u32; 5] = [1, 4, 16, 64, 256];
 /// Two hot ones, and many.
 const ACCOUNTS: [u32; 2] = [2, 10_000];
 /// This machine alone, and two of them in neighbouring data centres.
 const RTTS_US: [u32; 2] = [0, 1_000];
-/// What latency is drawn for against offered load.
-const CLIENTS_AT_RATE: u32 = 64;
 /// Beyond it the slowest system takes seconds for one op: a sample would be of a few.
 const TRANSFERS_IN_FLIGHT_MAX: u64 = 131_072;
 const WARMUP: Duration = Duration::from_millis(250);
@@ -69,7 +67,7 @@ pub struct CheckedSweep {
 impl SweepArgs {
     /// Where the rows go; absolute.
     pub fn csv(&self) -> Result<PathBuf> {
-        absolute(self.plan.csv.as_deref().unwrap_or(Path::new("results/results.csv")))
+        absolute(self.plan.csv.as_deref().unwrap_or(Path::new(RESULTS)))
     }
 
     /// Checks as a plan is checked; cases that make no sense are left out instead of refused. Writes nothing.
@@ -100,19 +98,22 @@ impl SweepArgs {
         args.suite = vec![Suite::Sweep, Suite::Floor];
         args.benchmark =
             vec![Benchmark::Transfers, Benchmark::Loopback, Benchmark::DiskDsync, Benchmark::DiskFdatasync];
-        let is_at_rate = !args.rate.is_empty();
-        let default = |list: &mut Vec<u32>, map: &[u32], at_rate: u32| {
+        let default = |list: &mut Vec<u32>, values: &[u32]| {
             if list.is_empty() {
-                *list = if is_at_rate { vec![at_rate] } else { map.to_vec() };
+                *list = values.to_vec();
             }
         };
-        default(&mut args.batch, &BATCHES, 1);
-        default(&mut args.clients, &CLIENTS, CLIENTS_AT_RATE);
-        default(&mut args.accounts, &ACCOUNTS, ACCOUNTS[1]);
-        default(&mut args.rtt, &RTTS_US, 0);
-        if args.style.is_empty() && args.batch.contains(&1) && is_asked_for(&args, System::Postgres) {
-            args.style =
-                if is_at_rate { vec![Style::OneCall] } else { vec![Style::OneCall, Style::Interactive] };
+        if args.rate.is_empty() {
+            default(&mut args.batch, &BATCHES);
+            default(&mut args.clients, &CLIENTS);
+            default(&mut args.accounts, &ACCOUNTS);
+            default(&mut args.rtt, &RTTS_US);
+            if args.style.is_empty() && args.batch.contains(&1) && is_asked_for(&args, System::Postgres) {
+                args.style = vec![Style::OneCall, Style::Interactive];
+            }
+        } else {
+            // Latency against offered load, of single transfers; the rest as a plan has it.
+            default(&mut args.batch, &[1]);
         }
         if !args.quick {
             args.warmup = args.warmup.or(Some(WARMUP));
@@ -148,8 +149,7 @@ fn sensible(args: &PlanArgs) -> Result<(Vec<Case>, Refused)> {
 }
 
 fn check_size(case: &Case) -> Result<()> {
-    let transfers = u64::from(case.clients) * u64::from(case.in_flight) * u64::from(case.batch);
-    if transfers <= TRANSFERS_IN_FLIGHT_MAX {
+    if case.transfers_in_flight() <= TRANSFERS_IN_FLIGHT_MAX {
         return Ok(());
     }
     let Case { clients, in_flight, batch, .. } = case;

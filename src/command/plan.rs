@@ -13,7 +13,7 @@ use crate::{
 
 pub fn plan(args: &PlanArgs) -> Result<Outcome> {
     let plan = args.check()?;
-    print(&text(&plan.csv, &plan.data, &samples(&plan)?)?)?;
+    print(&text(&plan.settings.run_id, &plan.csv, &plan.data, &samples(&plan)?)?)?;
     Ok(Outcome::Good)
 }
 
@@ -28,12 +28,11 @@ pub fn samples(plan: &CheckedPlan) -> Result<Vec<SampleSpec>> {
 }
 
 /// The lines.
-pub fn text(csv: &Path, data: &Path, samples: &[SampleSpec]) -> Result<String> {
+pub fn text(run_id: &str, csv: &Path, data: &Path, samples: &[SampleSpec]) -> Result<String> {
     let mut systems: Vec<_> = samples.iter().map(|sample| sample.case.system).collect();
     systems.sort_unstable();
     systems.dedup();
     let systems: Vec<_> = systems.into_iter().map(System::name).collect();
-    let run_id = samples.first().map(|sample| sample.settings.run_id.as_str()).unwrap_or_default();
     let mut lines = vec![
         format!("run_id={run_id}"),
         format!("csv={}", plan_path(csv)?),

@@ -409,15 +409,10 @@ mod tests {
         Sample {
             ops: latencies.len(),
             latencies,
-            services: Latencies::default(),
-            arrived: None,
-            intervals: Vec::new(),
-            intervals_began: None,
             elapsed_ns: 4_000,
             warmup_ops: 5,
             requests: 6,
-            failed_clients: 0,
-            failure: None,
+            ..Sample::default()
         }
     }
 

@@ -29,7 +29,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Outcome> {
     }
     let sweep = args.check()?;
     let plan = &sweep.plan;
-    let text = text(&plan.csv, &plan.data, &samples(plan)?)?;
+    let text = text(&plan.settings.run_id, &plan.csv, &plan.data, &samples(plan)?)?;
     tell(&sweep);
     let note = note(&plan.csv);
     if let Some(folder) = note.parent() {
@@ -105,11 +105,7 @@ fn resume(csv: &Path) -> Result<Outcome> {
         specs.len(),
         missing.len()
     ));
-    let mut text = text(csv, Path::new(data), &missing)?;
-    if missing.is_empty() {
-        text = text.replacen("run_id=", &format!("run_id={}", first.run_id), 1);
-    }
-    print(&text)?;
+    print(&text(&first.run_id, csv, Path::new(data), &missing)?)?;
     Ok(Outcome::Good)
 }
 

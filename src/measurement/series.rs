@@ -9,10 +9,10 @@ use std::{
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::Measurement;
+use super::{Measurement, csv_lines};
 use crate::{error::bad_input, ledger::Counters, series::Interval, stats};
 
-/// One interval. Fields are columns, in this order; those up to `generator` are the sample's own.
+/// One interval. Fields are columns, in this order; those up to `transport` are the sample's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 struct Line {
     schema: u64,
@@ -60,7 +60,7 @@ pub fn check_series(csv: &Path) -> Result<()> {
     let path = series_path(csv);
     let mut start = String::new();
     let Ok(file) = OpenOptions::new().read(true).open(&path) else { return Ok(()) };
-    let header = text(&[Line::default()], true)?;
+    let header = csv_lines(&[Line::default()], true)?;
     let header = header.lines().next().context("a header has a line")?;
     let read = file.take(header.len() as u64 + 1).read_to_string(&mut start);
     if read.is_ok() && (start.is_empty() || start.strip_suffix('\n') == Some(header)) {
@@ -88,13 +88,7 @@ pub fn append_series(
     let is_new = file.metadata().with_context(failed)?.len() == 0;
     let lines: Vec<Line> =
         (0..).zip(intervals).map(|(index, one)| line(row, interval_ns, index, one, counted)).collect();
-    file.write_all(text(&lines, is_new)?.as_bytes()).with_context(failed)
-}
-
-fn text(lines: &[Line], with_header: bool) -> Result<String> {
-    let mut writer = csv::WriterBuilder::new().has_headers(with_header).from_writer(Vec::new());
-    lines.iter().try_for_each(|line| writer.serialize(line))?;
-    Ok(String::from_utf8(writer.into_inner()?)?)
+    file.write_all(csv_lines(&lines, is_new)?.as_bytes()).with_context(failed)
 }
 
 fn line(row: &Measurement, interval_ns: u64, index: usize, one: &Interval, counted: &[Counters]) -> Line {

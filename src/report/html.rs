@@ -186,14 +186,13 @@ fn command(case: &Case) -> String {
 }
 
 fn is_interactive(series: &[Series]) -> bool {
-    let told = |series: &Series| series.distinction.split(", ").any(|word| word == Style::Interactive.name());
-    series.iter().any(told)
+    series.iter().any(|series| series.style == Style::Interactive.name())
 }
 
 /// How PostgreSQL was asked.
 fn styles(series: &[Series]) -> String {
-    let mut of_postgres = series.iter().filter(|series| series.system == System::Postgres.name()).cloned();
-    let both = of_postgres.any(|series| !is_interactive(&[series]));
+    let mut of_postgres = series.iter().filter(|series| series.system == System::Postgres.name());
+    let both = of_postgres.any(|series| series.style != Style::Interactive.name());
     [if both { "one-call," } else { "" }, Style::Interactive.name()].concat()
 }
 

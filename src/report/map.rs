@@ -50,7 +50,7 @@ pub struct Map {
 }
 
 /// Ops at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[expect(missing_docs, reason = "the columns of the rows")]
 pub struct Concurrency {
     pub clients: u32,
@@ -231,11 +231,8 @@ pub fn of(cases: &[Case], failed: &[Failed]) -> Option<Map> {
     let failed: Vec<&Failed> = failed.into_iter().filter(|row| in_grid(&row.key)).collect();
     let keys = || cases.iter().map(|case| &case.key).chain(failed.iter().map(|row| &row.key));
     let batches = distinct(keys().map(|key| key.batch));
-    let columns = distinct(
-        keys().map(|key| (u64::from(key.clients) * u64::from(key.in_flight), key.clients, key.in_flight)),
-    );
-    let columns =
-        columns.into_iter().map(|(_, clients, in_flight)| Concurrency { clients, in_flight }).collect();
+    let mut columns = distinct(keys().map(Concurrency::of));
+    columns.sort_by_key(|at| (at.total(), *at));
     let mut map = Map {
         headlines: Vec::new(),
         sentences: Vec::new(),
@@ -266,8 +263,8 @@ struct Found<'a> {
 }
 
 fn layers(map: &Map, cases: &[&Case], failed: &[&Failed]) -> Vec<Layer> {
-    let mut grouped: BTreeMap<LayerKey, BTreeMap<(u32, u32, u32), Found>> = BTreeMap::new();
-    let place = |key: &CaseKey| (key.batch, key.clients, key.in_flight);
+    let mut grouped: BTreeMap<LayerKey, BTreeMap<(u32, Concurrency), Found>> = BTreeMap::new();
+    let place = |key: &CaseKey| (key.batch, Concurrency::of(key));
     for case in cases {
         let found = grouped.entry(LayerKey::of(&case.key)).or_default().entry(place(&case.key)).or_default();
         let rivals = case.series.iter().filter(|series| !is_baseline(&series.system));
@@ -277,13 +274,13 @@ fn layers(map: &Map, cases: &[&Case], failed: &[&Failed]) -> Vec<Layer> {
         let found = grouped.entry(LayerKey::of(&row.key)).or_default().entry(place(&row.key)).or_default();
         found.failed.extend(contender::place_of_failed(&map.contenders, row));
     }
-    let layer = |(key, mut found): (LayerKey, BTreeMap<(u32, u32, u32), Found>)| {
+    let layer = |(key, mut found): (LayerKey, BTreeMap<(u32, Concurrency), Found>)| {
         let there = found.values().flat_map(|found| {
             found.series.iter().map(|(contender, _)| *contender).chain(found.failed.clone())
         });
         let there = distinct(there);
         let mut cell = |batch: u32, at: Concurrency| {
-            let found = found.remove(&(batch, at.clients, at.in_flight)).unwrap_or_default();
+            let found = found.remove(&(batch, at)).unwrap_or_default();
             cell(map, batch, at, &found, &there)
         };
         let places = map.batches.iter().flat_map(|&batch| map.columns.iter().map(move |&at| (batch, at)));
@@ -360,7 +357,12 @@ fn pairs(series: &[(usize, &Series)]) -> Vec<Pair> {
 
 /// `1.80x faster than Redis (1.62-2.03)`, of a ratio of the slower's time to the faster's.
 fn lead_in_words(ratio: &Ratio, over: &str) -> String {
-    let told = words::ratio(&ratio.turned().unwrap_or(*ratio));
+    than(&ratio.turned().unwrap_or(*ratio), over)
+}
+
+/// `1.80x slower than Redis (1.62-2.03)`.
+fn than(ratio: &Ratio, over: &str) -> String {
+    let told = words::ratio(ratio);
     match told.split_once(" (") {
         Some((times, interval)) => format!("{times} than {over} ({interval}"),
         None => match told.strip_suffix(" ?") {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::{
     ledger::{
@@ -70,13 +70,13 @@ impl Client {
         let beginning = stream.clone();
         Self { ledger, meter, shape, stream, beginning, acknowledged_ops: 0, preload, transfers: Vec::new() }
     }
+}
 
-    /// Receives one reply, in which nothing may be refused.
-    #[inline]
-    fn receive(&mut self) -> Result<()> {
-        let refusals = self.ledger.receive()?;
-        if refusals.is_empty() { Ok(()) } else { Err(refused(&refusals)) }
-    }
+/// Receives one reply, in which nothing may be refused.
+#[inline]
+fn receive_done(ledger: &mut dyn Ledger) -> Result<()> {
+    let refusals = ledger.receive()?;
+    if refusals.is_empty() { Ok(()) } else { Err(refused(&refusals)) }
 }
 
 #[cold]
@@ -111,10 +111,10 @@ impl Op for Client {
 
     #[inline]
     fn end(&mut self) -> Result<()> {
-        self.receive()?;
+        receive_done(self.ledger.as_mut())?;
         if self.shape == Shape::TwoPhase {
             self.ledger.submit()?;
-            self.receive().context("posting")?;
+            receive_done(self.ledger.as_mut()).context("posting")?;
         }
         self.acknowledged_ops += 1;
         Ok(())
@@ -143,8 +143,7 @@ pub fn set_up(clients: &mut [Client]) -> Result<()> {
     for some in funding.chunks(EVENTS_MAX) {
         ledger.prepare(some)?;
         ledger.submit()?;
-        let refusals = ledger.receive()?;
-        ensure!(refusals.is_empty(), "funding the accounts: {:#}", refused(&refusals));
+        receive_done(ledger.as_mut()).context("funding the accounts")?;
     }
     preload::fill(clients).context("filling the ledger before the sample")
 }

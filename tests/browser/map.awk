@@ -1,13 +1,6 @@
 # A sweep of three systems, made from the header and the one row of a template: four grids of five batches and five
-# concurrencies with ties, a cell that failed and cells that were not measured, and rows at rates. Columns are found by
-# name, and none from `warnings` on is touched: those may hold commas. Wants: run_id, rounds.
-BEGIN { FS = OFS = "," }
-
-NR == 1 {
-  print
-  for (column = 1; column <= NF; column++) place[$column] = column
-  next
-}
+# concurrencies with ties, a cell that failed and cells that were not measured, and rows at rates. Wants: run_id, rounds,
+# and columns.awk before it.
 
 NR == 2 {
   split("1 10 100 1000 8189", batches, " ")
@@ -21,9 +14,6 @@ NR == 2 {
     for (rate = 1000; rate <= 64000; rate *= 4) at_rate(rate)
   }
 }
-
-# Some awks write large numbers as 8e+09.
-function set(column, value) { $place[column] = value ~ /^[0-9.e+]+$/ ? sprintf("%.0f", value) : value }
 
 # A little to and fro, of each system its own.
 function moved(ns, salt) { return int(ns * (1 + ((round * 7 + salt * 3) % 5) / 60)) }

@@ -1,12 +1,5 @@
-# A run of three systems and of the machine's floor, made from the header and the one row of a template. Columns are
-# found by name, and none from `warnings` on is touched: those may hold commas. Wants: run_id, rounds.
-BEGIN { FS = OFS = "," }
-
-NR == 1 {
-  print
-  for (column = 1; column <= NF; column++) place[$column] = column
-  next
-}
+# A run of three systems and of the machine's floor, made from the header and the one row of a template. Wants:
+# run_id, rounds, and columns.awk before it.
 
 NR == 2 {
   for (round = 1; round <= rounds; round++) {
@@ -22,9 +15,6 @@ NR == 2 {
   round = 1
   all("ledger", "two_phase", "os-cache", 1, 1, 2, 0, 400000, 0)
 }
-
-# Some awks write large numbers as 8e+09.
-function set(column, value) { $place[column] = value ~ /^[0-9.e+]+$/ ? sprintf("%.0f", value) : value }
 
 # A third of a percent more each round, and a little to and fro.
 function drifting(ns) { return int(ns * (1 + round / 300 + (round * 7 % 5) / 100)) }

@@ -118,16 +118,7 @@ fn lines(
     let x = |place: usize| LEFT + step * count(place);
     let mut body = String::new();
     for tick in axis.ticks() {
-        let y = axis.place(tick);
-        let _ = write!(
-            body,
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
-             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            WIDTH - RIGHT,
-            LEFT - 6.0,
-            y + 4.0,
-            words::time(tick)
-        );
+        body += &line_across(axis.place(tick), &words::time(tick));
     }
     let every = names.len().div_ceil(10).max(1);
     for (place, name) in names.iter().enumerate().step_by(every) {
@@ -231,4 +222,15 @@ pub(super) fn marker(look: usize, x: f64, y: f64) -> String {
 #[expect(clippy::cast_precision_loss, reason = "a few lines on a chart")]
 fn count(number: usize) -> f64 {
     number as f64
+}
+
+/// One of the lines of a vertical axis, with its number at the left.
+pub(super) fn line_across(y: f64, number: &str) -> String {
+    format!(
+        "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
+         <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{number}</text>",
+        WIDTH - RIGHT,
+        LEFT - 6.0,
+        y + 4.0
+    )
 }

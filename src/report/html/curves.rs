@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::{
     axis::Axis,
-    charts::{BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, labels, marker},
+    charts::{BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, labels, line_across, marker},
     escaped,
 };
 use crate::report::{
@@ -223,16 +223,7 @@ fn axes(chart: &Chart, x: Axis, y: Axis) -> String {
     let ticks = y.ticks();
     // As many as have room below each other.
     for &tick in ticks.iter().step_by(ticks.len().div_ceil(10)) {
-        let at = y.place(tick);
-        let _ = write!(
-            body,
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
-             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            WIDTH - RIGHT,
-            LEFT - 6.0,
-            at + 4.0,
-            show_y(tick)
-        );
+        body += &line_across(y.place(tick), &show_y(tick));
     }
     let mut last = f64::NEG_INFINITY;
     for tick in chart.ticks.clone().unwrap_or_else(|| x.ticks()) {

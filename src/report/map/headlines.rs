@@ -1,10 +1,7 @@
 //! What the map says in three sentences: who is the fastest how often, where `TigerBeetle` loses, and where it leads most.
 
-use super::{Cell, Layer, Lead, Map, Standing, crossings::and, distinct, lead_in_words, line::grouped};
-use crate::{
-    report::words,
-    stats::{Ratio, Verdict},
-};
+use super::{Cell, Layer, Lead, Map, Standing, crossings::and, distinct, lead_in_words, line::grouped, than};
+use crate::stats::{Ratio, Verdict};
 
 const OURS: &str = "tigerbeetle";
 
@@ -68,15 +65,7 @@ fn losses(map: &Map) -> Option<String> {
     };
     let of = format!("in {} of {all} cells", lost.len());
     let fastest = map.name(cell.fastest()?.contender);
-    let told = words::ratio(ratio);
-    let told = match told.split_once(" (") {
-        Some((times, interval)) => format!("{times} than {fastest} ({interval}"),
-        None => format!(
-            "{} than {fastest}{}",
-            told.trim_end_matches(" ?"),
-            if told.ends_with('?') { " ?" } else { "" }
-        ),
-    };
+    let told = than(ratio, fastest);
     let most = if lost.len() > 1 { format!("{}; most", batches(map, &lost)) } else { ",".into() };
     Some(format!("TigerBeetle loses {of}{most} {}: {told}.", place(layer, cell)))
 }

@@ -10,13 +10,14 @@ use std::{
     thread,
 };
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
-use super::{Client, refused};
+use super::{Client, receive_done};
 use crate::{
     error::say,
     ledger::{EVENTS_MAX, Ledger, ids::Source, model::Transfer},
     plan::Case,
+    timer,
     workload::{Population, Shape, Stream},
 };
 
@@ -47,16 +48,11 @@ pub fn shares(case: &Case, population: &Arc<Population>, seed: u64, source: &mut
         let (ids, population) = (source.next_client(), Arc::clone(population));
         Preload {
             beginning: Stream::new(population, shape, seed, STREAM_FIRST + client, ids),
-            count: share(case.preload, client, fillers),
+            count: if client < fillers { timer::share(case.preload, client, fillers) } else { 0 },
             in_flight,
         }
     };
     (0..u64::from(case.clients)).map(of_client).collect()
-}
-
-/// The first ones take what cannot be divided, those beyond the fillers nothing.
-fn share(all: u64, client: u64, fillers: u64) -> u64 {
-    if client < fillers { all / fillers + u64::from(client < all % fillers) } else { 0 }
 }
 
 impl Preload {
@@ -124,8 +120,7 @@ fn fill_one(ledger: &mut dyn Ledger, preload: &Preload, progress: &Progress) -> 
 
 /// The reply to the request that was sent first, and how many transfers it had.
 fn receive(ledger: &mut dyn Ledger, sent: Option<usize>) -> Result<u64> {
-    let refusals = ledger.receive()?;
-    ensure!(refusals.is_empty(), "{:#}", refused(&refusals));
+    receive_done(ledger)?;
     Ok(sent.map_or(0, |sent| sent as u64))
 }
 
