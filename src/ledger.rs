@@ -2,7 +2,7 @@
 //!
 //! Drivers know nothing of threads, budgets, clocks or rows.
 
-use std::{env, fmt, time::Duration};
+use std::{env, fmt, path::Path, time::Duration};
 
 use anyhow::{Context, Result};
 
@@ -313,6 +313,8 @@ pub trait Server: Send {
     fn settle(&mut self) -> Result<()> {
         Ok(())
     }
+    /// Where its data is, for a system that tells some of what it counts nowhere else.
+    fn keeps_data_in(&mut self, _: &Path) {}
     /// What it has counted so far. Cheap enough to be asked once an interval during a sample; exact once all clients
     /// are idle and have had it [take their counts](Ledger::hand_in_counts).
     fn counters(&mut self) -> Result<Counters> {

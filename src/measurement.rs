@@ -25,7 +25,7 @@ pub use columns::{Column, columns, fields};
 pub use file::{append, check_appendable, check_file};
 pub use lookalike::is_lookalike;
 pub use read::read;
-pub use series::{append_series, check_series, series_path};
+pub use series::{SeriesLine, append_series, check_series, read_series, series_path};
 pub use sheet::{faults, faults_under};
 
 /// Counts up with any change of the columns.

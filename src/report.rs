@@ -22,6 +22,7 @@ mod series;
 pub mod summary;
 pub mod table;
 pub mod text;
+pub mod timeline;
 pub mod units;
 pub mod words;
 pub mod xlsx;

@@ -18,7 +18,9 @@ use crate::{
     report::{
         Analysis, analyze, csv, gobench, html, markdown, seed,
         select::{Choice, select},
-        table, text, xlsx,
+        table, text,
+        timeline::add_timelines,
+        xlsx,
     },
 };
 
@@ -32,6 +34,9 @@ pub fn report(args: &ReportArgs) -> Result<Outcome> {
     }
     let rows = rows(&args.paths(), choice)?;
     let mut analysis = analyze(&rows, args.pool);
+    let lines: Vec<_> =
+        args.paths().iter().map(|csv| measurement::read_series(csv)).collect::<Result<_>>()?;
+    add_timelines(&mut analysis, &lines.concat());
     if args.against_seed {
         if !seed::has_seed_rows(&rows) {
             return Err(bad_input(

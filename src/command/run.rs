@@ -183,6 +183,9 @@ fn connect(spec: &SampleSpec, fresh: bool, data: Option<&Path>, board: &Board) -
     check_transport(&case)?;
     check_cores(spec.settings.pin.as_ref())?;
     let mut server = ledger::connect(case.system, spec.settings.timeout)?;
+    if let Some(folder) = state::folder(data, case.system) {
+        server.keeps_data_in(&folder);
+    }
     board.step();
     server.check_durability(case.durability)?;
     board.step();

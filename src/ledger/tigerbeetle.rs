@@ -1,7 +1,13 @@
 //! TigerBeetle: one client shared by all callers, fresh account ids, and what is known of the
 //! server (which says nothing of itself over its protocol).
 
-use std::{env, process::Command, sync::Arc, time::Duration};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Result;
 use tigerbeetle_unofficial::{
@@ -10,12 +16,13 @@ use tigerbeetle_unofficial::{
 };
 
 use super::{
-    Data, Description, Durability, Ledger, SeedLedger, Server, Style,
+    Counters, Data, Description, Durability, Ledger, SeedLedger, Server, Style,
     ids::{self, Ids},
 };
 use crate::{error::bad_input, machine, meter::Meter};
 use wait::Waiter;
 
+mod checkpoints;
 mod ledger;
 #[expect(unsafe_code, reason = "a callback of the C client; see the file's head")]
 mod log;
@@ -38,6 +45,8 @@ struct Tigerbeetle {
     shared: Option<Arc<tb::Client>>,
     ids: ids::Source,
     accounts: [u128; 2],
+    /// Its server's, where that is known.
+    data_file: Option<PathBuf>,
 }
 
 /// Starts a client and asks for an account that does not exist.
@@ -51,6 +60,7 @@ pub fn connect(address: &str, timeout: Duration) -> Result<Box<dyn Server>> {
         shared: None,
         ids: ids::Source::new(),
         accounts: [0; 2],
+        data_file: None,
     }))
 }
 
@@ -142,6 +152,15 @@ impl Server for Tigerbeetle {
 
     fn ledger_client(&mut self, _: Style, meter: Meter) -> Result<Box<dyn Ledger>> {
         Ok(Box::new(ledger::Client::new(self.shared_client()?, Waiter::new(self.timeout), meter)))
+    }
+
+    fn keeps_data_in(&mut self, folder: &Path) {
+        self.data_file = checkpoints::data_file(folder);
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        let checkpoints = self.data_file.as_deref().and_then(checkpoints::superblocks);
+        Ok(Counters { checkpoints, ..Counters::default() })
     }
 
     fn describe(&mut self) -> Result<Description> {

@@ -7,46 +7,76 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Measurement, csv_lines};
 use crate::{error::bad_input, ledger::Counters, series::Interval, stats};
 
 /// One interval. Fields are columns, in this order; those up to `transport` are the sample's own.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-struct Line {
-    schema: u64,
-    run_id: String,
-    round: u32,
-    suite: String,
-    benchmark: String,
-    system: String,
-    durability: String,
-    clients: u32,
-    in_flight: u32,
-    batch: u32,
-    accounts: u32,
-    skew_pct: u32,
-    arrivals: String,
-    rate_per_s: Option<u64>,
-    rtt_us: Option<u64>,
-    style: String,
-    preload: Option<u64>,
-    transport: String,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the columns of the file")]
+pub struct SeriesLine {
+    pub schema: u64,
+    pub run_id: String,
+    pub round: u32,
+    pub suite: String,
+    pub benchmark: String,
+    pub system: String,
+    pub durability: String,
+    pub clients: u32,
+    pub in_flight: u32,
+    pub batch: u32,
+    pub accounts: u32,
+    pub skew_pct: u32,
+    pub arrivals: String,
+    pub rate_per_s: Option<u64>,
+    pub rtt_us: Option<u64>,
+    pub style: String,
+    pub preload: Option<u64>,
+    pub transport: String,
     /// From 1.
-    interval: u64,
-    start_ms: u64,
-    ops: u64,
-    transfers: u64,
-    transfers_per_s: Option<u64>,
-    latency_ns_p50: Option<u64>,
-    latency_ns_p99: Option<u64>,
-    latency_ns_max: Option<u64>,
-    syncs: Option<u64>,
-    log_bytes: Option<u64>,
-    checkpoints: Option<u64>,
-    rewrites: Option<u64>,
-    snapshots: Option<u64>,
+    pub interval: u64,
+    pub start_ms: u64,
+    pub ops: u64,
+    pub transfers: u64,
+    pub transfers_per_s: Option<u64>,
+    pub latency_ns_p50: Option<u64>,
+    pub latency_ns_p99: Option<u64>,
+    pub latency_ns_max: Option<u64>,
+    pub syncs: Option<u64>,
+    pub log_bytes: Option<u64>,
+    pub checkpoints: Option<u64>,
+    pub rewrites: Option<u64>,
+    pub snapshots: Option<u64>,
+}
+
+impl SeriesLine {
+    /// The row of its sample, as far as the line has it.
+    #[must_use]
+    pub fn sample(&self) -> Measurement {
+        let line = self.clone();
+        Measurement {
+            schema: line.schema,
+            run_id: line.run_id,
+            round: line.round,
+            suite: line.suite,
+            benchmark: line.benchmark,
+            system: line.system,
+            durability: line.durability,
+            clients: line.clients,
+            in_flight: line.in_flight,
+            batch: line.batch,
+            accounts: line.accounts,
+            skew_pct: line.skew_pct,
+            arrivals: line.arrivals,
+            rate_per_s: line.rate_per_s,
+            rtt_us: line.rtt_us,
+            style: line.style,
+            preload: line.preload,
+            transport: line.transport,
+            ..Measurement::default()
+        }
+    }
 }
 
 /// Where the series of a file of rows are: `results.csv`'s in `results.series.csv`.
@@ -60,16 +90,31 @@ pub fn check_series(csv: &Path) -> Result<()> {
     let path = series_path(csv);
     let mut start = String::new();
     let Ok(file) = OpenOptions::new().read(true).open(&path) else { return Ok(()) };
-    let header = csv_lines(&[Line::default()], true)?;
-    let header = header.lines().next().context("a header has a line")?;
+    let header = header()?;
     let read = file.take(header.len() as u64 + 1).read_to_string(&mut start);
-    if read.is_ok() && (start.is_empty() || start.strip_suffix('\n') == Some(header)) {
+    if read.is_ok() && (start.is_empty() || start.strip_suffix('\n') == Some(&header)) {
         return Ok(());
     }
     Err(bad_input(format!(
         "{} has other columns: move it away, or name another file by --csv",
         path.display()
     )))
+}
+
+fn header() -> Result<String> {
+    let lines = csv_lines(&[SeriesLine::default()], true)?;
+    Ok(lines.lines().next().context("a header has a line")?.into())
+}
+
+/// The intervals of a file of rows; none where no sample of it kept any.
+pub fn read_series(csv: &Path) -> Result<Vec<SeriesLine>> {
+    let path = series_path(csv);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    check_series(csv)?;
+    let bad = |error: csv::Error| bad_input(format!("{}: {error}: move it away", path.display()));
+    csv::Reader::from_path(&path).map_err(bad)?.deserialize().collect::<Result<_, _>>().map_err(bad)
 }
 
 /// Appends the intervals of a row's sample, in one write. `counted`: what the server had counted at the start of each
@@ -86,19 +131,25 @@ pub fn append_series(
     let mut file = OpenOptions::new().create(true).append(true).open(&path).with_context(failed)?;
     file.lock().with_context(failed)?;
     let is_new = file.metadata().with_context(failed)?.len() == 0;
-    let lines: Vec<Line> =
+    let lines: Vec<SeriesLine> =
         (0..).zip(intervals).map(|(index, one)| line(row, interval_ns, index, one, counted)).collect();
     file.write_all(csv_lines(&lines, is_new)?.as_bytes()).with_context(failed)
 }
 
-fn line(row: &Measurement, interval_ns: u64, index: usize, one: &Interval, counted: &[Counters]) -> Line {
+fn line(
+    row: &Measurement,
+    interval_ns: u64,
+    index: usize,
+    one: &Interval,
+    counted: &[Counters],
+) -> SeriesLine {
     let transfers_per_op = row.transfers.zip(row.ops).and_then(|(transfers, ops)| transfers.checked_div(ops));
     let transfers = one.ops * transfers_per_op.unwrap_or_default();
     let Interval { ops, ref latencies } = *one;
     let counted = counted.get(index).zip(counted.get(index + 1)).map(|(before, after)| after.since(*before));
     let Counters { syncs, log_bytes, checkpoints, rewrites, snapshots } = counted.unwrap_or_default();
     let row = row.clone();
-    Line {
+    SeriesLine {
         schema: row.schema,
         run_id: row.run_id,
         round: row.round,
@@ -169,6 +220,36 @@ mod tests {
         assert_eq!(lines[2][18..], ["2", "500", "0", "0", "0", "", "", "", "", "0", "0", "", ""]);
         assert_eq!(lines[3][18..], ["3", "1000", "2", "20", "40", "40", "", "60", "", "", "", "", ""]);
         assert_eq!(lines[4], lines[1]);
+        let read = read_series(&csv).expect("ours");
+        assert_eq!(read.iter().map(|line| line.start_ms).collect::<Vec<_>>(), [0, 500, 1000, 0, 500, 1000]);
+        assert_eq!((read[0].log_bytes, read[1].latency_ns_p99), (Some(50), None));
+    }
+
+    #[test]
+    fn a_line_knows_its_sample() {
+        let row = Measurement {
+            run_id: "run-1".into(),
+            round: 3,
+            suite: "ledger".into(),
+            clients: 64,
+            rtt_us: Some(1_000),
+            style: "interactive".into(),
+            ..row()
+        };
+        let kept = line(&row, 1, 0, &Interval::default(), &[]).sample();
+        assert_eq!(kept, Measurement { ops: None, transfers: None, ..row });
+    }
+
+    #[test]
+    fn a_broken_line_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let csv = folder.path().join("r.csv");
+        assert_eq!(read_series(&csv).expect("none is none"), []);
+        append_series(&csv, &row(), 1, &[Interval::default()], &[]).expect("written");
+        let text = fs::read_to_string(series_path(&csv)).expect("there") + "3,run-1\n";
+        fs::write(series_path(&csv), text).expect("written");
+        let why = read_series(&csv).expect_err("torn").to_string();
+        assert!(why.contains("r.series.csv") && why.contains("line: 3"), "{why}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Counts up with any change of the JSON's fields.
-pub const ANALYSIS_SCHEMA: u32 = 3;
+pub const ANALYSIS_SCHEMA: u32 = 4;
 
 /// Everything that a report shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -133,8 +133,33 @@ pub struct Series {
     pub disk_bytes_per_transfer: Option<f64>,
     /// The least that an op can take on this machine, where that was measured.
     pub floor: Option<Floor>,
+    /// What happened inside the last of its samples that kept intervals.
+    pub timeline: Option<Timeline>,
     /// What its rows warn of.
     pub warnings: Vec<Warning>,
+}
+
+/// A sample by intervals of time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Timeline {
+    /// Of its run.
+    pub run_id: String,
+    /// From 1.
+    pub round: u32,
+    /// In the order of time. The last one was cut short by the end of the sample, where there are several.
+    pub moments: Vec<Moment>,
+}
+
+/// One interval of a sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the columns of the intervals' file")]
+pub struct Moment {
+    pub start_ms: u64,
+    pub transfers_per_s: Option<u64>,
+    pub latency_ns_p99: Option<u64>,
+    pub checkpoints: Option<u64>,
+    pub rewrites: Option<u64>,
+    pub snapshots: Option<u64>,
 }
 
 /// One verified sample.

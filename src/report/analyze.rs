@@ -120,7 +120,7 @@ fn series_key(row: &Measurement, machine: usize, pool: bool) -> SeriesKey<'_> {
 }
 
 /// The plain one, or none, is blank.
-fn style(row: &Measurement) -> &'static str {
+pub(super) fn style(row: &Measurement) -> &'static str {
     if row.style == Style::Interactive.name() { Style::Interactive.name() } else { "" }
 }
 

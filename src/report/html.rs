@@ -24,6 +24,7 @@ mod curves;
 mod grids;
 mod guarantees;
 mod machine;
+mod timelines;
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -98,7 +99,8 @@ fn section(case: &Case, grid: &Grid, group: &Group) -> String {
         (String::new(), String::new())
     } else {
         let charts = [charts::bars(case), charts::latencies(case), charts::rounds(case)].concat();
-        (format!("<div class=\"charts\">\n{charts}</div>\n{}", charts::legend(case)), servers(case))
+        let charts = format!("<div class=\"charts\">\n{charts}</div>\n{}", charts::legend(case));
+        (charts + &timelines::section(case), servers(case))
     };
     let guarantees = match guarantees::of(&case.key) {
         none if none.is_empty() => none,

@@ -65,6 +65,7 @@ pub(super) fn series(
         commits_per_sync: quotient_of(&rows, synced_commits),
         disk_bytes_per_transfer: quotient_of(&rows, growth),
         floor: None,
+        timeline: None,
         warnings: warnings(&rows),
         rounds,
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    analysis::{Series, Warning},
+    analysis::{Moment, Series, Timeline, Warning},
     case::proper_name,
     units,
 };
@@ -38,6 +38,40 @@ pub fn time_interval(ends: Interval) -> String {
         _ => 1e9,
     };
     format!("{}-{high}", digits(ends.low / scale))
+}
+
+/// `0.5`, `12`: milliseconds, as seconds.
+#[must_use]
+pub fn seconds(ms: u64) -> String {
+    let text = format!("{}.{:03}", ms / 1_000, ms % 1_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// `checkpoint at 3 s, 2 snapshots at 4.5 s`: what a server did inside a sample, by the interval in which it was seen.
+#[must_use]
+pub fn events(timeline: &Timeline) -> String {
+    let of = |moment: &Moment| {
+        let counts = [
+            ("checkpoint", moment.checkpoints),
+            ("rewrite of its log", moment.rewrites),
+            ("snapshot", moment.snapshots),
+        ];
+        let at = seconds(moment.start_ms);
+        counts.into_iter().filter_map(move |(what, count)| match count? {
+            0 => None,
+            1 => Some(format!("{what} at {at} s")),
+            count => Some(format!("{count} times {what} at {at} s")),
+        })
+    };
+    let is_told = |moment: &Moment| moment.checkpoints.or(moment.rewrites).or(moment.snapshots).is_some();
+    let events: Vec<String> = timeline.moments.iter().flat_map(of).collect();
+    match events.join(", ") {
+        none if none.is_empty() && timeline.moments.iter().any(is_told) => {
+            "no checkpoint, rewrite or snapshot".into()
+        }
+        none if none.is_empty() => "its server told nothing".into(),
+        events => events,
+    }
 }
 
 /// What a relay that was asked for `rtt_us` added to a round trip.
@@ -224,6 +258,30 @@ mod tests {
     fn a_ratio(value: f64, ends: Option<(f64, f64)>, verdict: Verdict) -> Ratio {
         let interval = ends.map(|(low, high)| Interval { low, high });
         Ratio { value, interval, p: 0.5, verdict }
+    }
+
+    #[test]
+    fn events_are_told_when_they_were_seen() {
+        let told = |moments: &[(u64, Option<u64>, Option<u64>)]| {
+            let moment = |&(start_ms, checkpoints, snapshots)| Moment {
+                start_ms,
+                checkpoints,
+                snapshots,
+                ..Moment::default()
+            };
+            events(&Timeline {
+                run_id: String::new(),
+                round: 1,
+                moments: moments.iter().map(moment).collect(),
+            })
+        };
+        let (none, some) = (Some(0), Some(1));
+        assert_eq!(
+            told(&[(0, none, none), (1_000, some, none), (1_500, none, Some(2))]),
+            "checkpoint at 1 s, 2 times snapshot at 1.5 s"
+        );
+        assert_eq!(told(&[(0, none, None)]), "no checkpoint, rewrite or snapshot");
+        assert_eq!(told(&[(0, None, None)]), "its server told nothing");
     }
 
     #[test]

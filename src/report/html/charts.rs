@@ -93,7 +93,7 @@ pub fn latencies(case: &Case) -> String {
         all.into_iter().enumerate().filter_map(|(place, value)| Some((place, value?))).collect()
     };
     let names = ["min", "p50", "p90", "p99", "p99.9", "max"].map(String::from);
-    lines("Latency of one op, by percentile", case, &names, points)
+    lines("Latency of one op, by percentile", words::time, case, &names, points)
 }
 
 /// Time per op of each round: a drift shows as a slope.
@@ -101,12 +101,13 @@ pub fn rounds(case: &Case) -> String {
     let most = case.series.iter().map(|series| series.rounds.len()).max().unwrap_or(0);
     let names: Vec<String> = (1..=most).map(|round| round.to_string()).collect();
     let points = |series: &Series| series.rounds.iter().map(|round| round.ns_per_op).enumerate().collect();
-    lines("Time per op, by round", case, &names, points)
+    lines("Time per op, by round", words::time, case, &names, points)
 }
 
-/// A line a system over named places.
-fn lines(
+/// A line a system over named places. `told`: a value in words.
+pub(super) fn lines(
     title: &str,
+    told: fn(f64) -> String,
     case: &Case,
     names: &[String],
     points: impl Fn(&Series) -> Vec<(usize, f64)>,
@@ -118,7 +119,7 @@ fn lines(
     let x = |place: usize| LEFT + step * count(place);
     let mut body = String::new();
     for tick in axis.ticks() {
-        body += &line_across(axis.place(tick), &words::time(tick));
+        body += &line_across(axis.place(tick), &told(tick));
     }
     let every = names.len().div_ceil(10).max(1);
     for (place, name) in names.iter().enumerate().step_by(every) {
@@ -146,8 +147,8 @@ fn lines(
     body += &labels(ends, height - BOTTOM);
     figure(title, case, height, &body, |series| {
         let points = points(series);
-        let told = points.iter().map(|&(place, value)| format!("{} {}", names[place], words::time(value)));
-        told.collect::<Vec<_>>().join(", ")
+        let words = points.iter().map(|&(place, value)| format!("{} {}", names[place], told(value)));
+        words.collect::<Vec<_>>().join(", ")
     })
 }
 

@@ -174,7 +174,7 @@ fn by_load<'a>(map: &'a Map, load: &Load) -> Chart<'a> {
 }
 
 /// `1k`, `256`.
-fn tick(value: f64) -> String {
+pub(super) fn tick(value: f64) -> String {
     let number = short(value);
     let (digits, unit) = number.split_at(number.trim_end_matches(|c: char| c.is_alphabetic()).len());
     let digits =

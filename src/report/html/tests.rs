@@ -1,7 +1,10 @@
 use super::*;
 use crate::{
     measurement::Measurement,
-    report::{analyze, samples},
+    report::{
+        analysis::{Moment, Timeline},
+        analyze, samples,
+    },
 };
 
 fn html(rows: &[Measurement]) -> String {
@@ -121,6 +124,36 @@ fn a_floor_is_marked_and_told() {
         html.contains("<td>disk_dsync</td>") && html.contains("Again: <code>./run.sh --suite floor</code>")
     );
     assert_eq!(html.matches("class=\"charts\"").count(), 2, "the floor has no charts");
+}
+
+#[test]
+fn a_sample_is_shown_from_inside() {
+    let mut rows = samples::rows("basic", "redis", &[100, 110]);
+    rows.extend(samples::rows("basic", "postgres", &[100, 110]));
+    let mut analysis = analyze(&rows, false);
+    assert!(!render(&analysis).contains("Inside a sample"), "none kept intervals");
+    let moment = |(place, &transfers_per_s): (u64, &u64)| Moment {
+        start_ms: place * 500,
+        transfers_per_s: Some(transfers_per_s),
+        latency_ns_p99: (transfers_per_s > 0).then_some(2_000),
+        checkpoints: Some(u64::from(place == 1)),
+        ..Moment::default()
+    };
+    let moments = (0..).zip(&[10_000, 20_000, 0, 30_000, 7]).map(moment).collect();
+    let of_redis = analysis.cases[0].series.iter_mut().find(|series| series.system == "redis");
+    of_redis.expect("measured").timeline = Some(Timeline { run_id: "run-1".into(), round: 2, moments });
+    let html = render(&analysis);
+    assert_balanced(&html);
+    assert!(
+        html.contains("Redis: 0 10k, 0.5 20k, 1 0, 1.5 30k</desc>"),
+        "the last one was cut short: {html}"
+    );
+    assert!(
+        html.contains("Redis: 0 2,000 ns, 0.5 2,000 ns, 1.5 2,000 ns</desc>"),
+        "without ops no latency: {html}"
+    );
+    assert!(html.contains("<li>Redis, round 2 of run-1: checkpoint at 0.5 s</li>"), "{html}");
+    assert_eq!(html.matches("<li>Redis, round").count(), 1, "PostgreSQL kept none");
 }
 
 #[test]
