@@ -34,7 +34,7 @@ end() {
 check() {
   local start=$SECONDS
   [[ $1 == *"$only"* ]] || return 0
-  rm -rf "$csv" "$data"
+  rm -rf "$csv" "${csv%.csv}.series.csv" "$data"
   : >"$scratch/stderr"
   if "${@:2}"; then
     passed=$((passed + 1))
@@ -163,6 +163,20 @@ ours_is_held_against_the_systems_own_tools() {
     grep -q 'its own/op' "$scratch/stdout" && ! told 'failed' && nothing_left
 }
 a_run_of_calibration() { ./run.sh calibrate "$@" --csv "$csv" --data "$data" >"$scratch/stdout" 2>"$scratch/stderr"; }
+
+# More messages than TigerBeetle has between two checkpoints.
+a_sample_is_told_from_inside() {
+  a_run --quick --benchmark single --ops 2500 --interval 100ms &&
+    [[ $(sum_of ops tigerbeetle) == 2500 && $(sum_of ops postgres) == 2500 ]] && (($(sum_of checkpoints tigerbeetle) > 0)) &&
+    (($(sum_of log_bytes postgres) > 0 && $(sum_of syncs postgres) > 0 && $(sum_of log_bytes redis) > 0)) &&
+    grep -q '<figcaption>Inside a sample: transfers/s' "$scratch/report.html" &&
+    grep -q '<li>TigerBeetle, round 1 of .*: checkpoint at ' "$scratch/report.html" && nothing_left
+}
+# sum_of COLUMN SYSTEM: over its intervals.
+sum_of() {
+  awk -F, -v column="$1" -v system="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+    $at["system"] == system { sum += $at[column] } END { print sum + 0 }' "${csv%.csv}.series.csv"
+}
 
 only_private_servers_are_kept_apart() {
   (($(nproc) > 1)) || return 0
@@ -330,6 +344,7 @@ check 'all three systems, beside servers on their usual ports' all_three_systems
 check 'tiers of durability are set and read back' tiers_are_set_and_read_back
 check "TigerBeetle's cache is set" the_cache_is_set
 check 'the floor is measured with the rest' the_floor_is_measured_with_the_rest
+check 'a sample from inside' a_sample_is_told_from_inside
 check 'calibration against the systems own tools' ours_is_held_against_the_systems_own_tools
 check 'a sweep is broken off and gone on with' a_sweep_is_gone_on_with
 check "a network of one's own: nothing is faster than it" a_network_of_ones_own

@@ -47,31 +47,49 @@ pub fn seconds(ms: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// `checkpoint at 3 s, 2 snapshots at 4.5 s`: what a server did inside a sample, by the interval in which it was seen.
+/// `checkpoint at 3 s, 5 s; snapshot at 4.5 s (2)`: what a server did inside a sample, by the interval in which it was
+/// seen.
 #[must_use]
 pub fn events(timeline: &Timeline) -> String {
-    let of = |moment: &Moment| {
-        let counts = [
-            ("checkpoint", moment.checkpoints),
-            ("rewrite of its log", moment.rewrites),
-            ("snapshot", moment.snapshots),
-        ];
-        let at = seconds(moment.start_ms);
-        counts.into_iter().filter_map(move |(what, count)| match count? {
-            0 => None,
-            1 => Some(format!("{what} at {at} s")),
-            count => Some(format!("{count} times {what} at {at} s")),
-        })
+    type Count = fn(&Moment) -> Option<u64>;
+    let counts: [(&str, Count); 3] = [
+        ("checkpoint", |moment| moment.checkpoints),
+        ("rewrite of its log", |moment| moment.rewrites),
+        ("snapshot", |moment| moment.snapshots),
+    ];
+    let moments = &timeline.moments;
+    let told = counts.iter().filter(|(_, count)| moments.iter().any(|moment| count(moment).is_some()));
+    let told: Vec<_> = told.collect();
+    let of_kind = |&&(what, count): &&(&str, Count)| {
+        let times: Vec<_> = moments
+            .iter()
+            .filter_map(|moment| Some((seconds(moment.start_ms), count(moment).filter(|&count| count > 0)?)))
+            .collect();
+        times_of(what, &times)
     };
-    let is_told = |moment: &Moment| moment.checkpoints.or(moment.rewrites).or(moment.snapshots).is_some();
-    let events: Vec<String> = timeline.moments.iter().flat_map(of).collect();
-    match events.join(", ") {
-        none if none.is_empty() && timeline.moments.iter().any(is_told) => {
-            "no checkpoint, rewrite or snapshot".into()
-        }
-        none if none.is_empty() => "its server told nothing".into(),
-        events => events,
+    let events: Vec<String> = told.iter().filter_map(of_kind).collect();
+    let names: Vec<_> = told.iter().map(|(what, _)| *what).collect();
+    match (events.as_slice(), names.as_slice()) {
+        ([], []) => "its server told nothing".into(),
+        ([], names) => format!("no {}", names.join(", no ")),
+        (events, _) => events.join("; "),
     }
+}
+
+/// Intervals that are named one by one.
+const TIMES_NAMED: usize = 12;
+
+/// When something happened, and how often in that interval; `None` where it never did.
+fn times_of(what: &str, times: &[(String, u64)]) -> Option<String> {
+    let ((first, _), (last, _)) = (times.first()?, times.last()?);
+    if times.len() > TIMES_NAMED {
+        let total: u64 = times.iter().map(|(_, count)| count).sum();
+        return Some(format!("{what} {total} times, from {first} s to {last} s"));
+    }
+    let name =
+        |(at, count): &(String, u64)| if *count == 1 { format!("{at} s") } else { format!("{at} s ({count})") };
+    let named: Vec<_> = times.iter().map(name).collect();
+    Some(format!("{what} at {}", named.join(", ")))
 }
 
 /// What a relay that was asked for `rtt_us` added to a round trip.
@@ -277,10 +295,13 @@ mod tests {
         };
         let (none, some) = (Some(0), Some(1));
         assert_eq!(
-            told(&[(0, none, none), (1_000, some, none), (1_500, none, Some(2))]),
-            "checkpoint at 1 s, 2 times snapshot at 1.5 s"
+            told(&[(0, none, none), (1_000, some, none), (1_500, some, Some(2))]),
+            "checkpoint at 1 s, 1.5 s; snapshot at 1.5 s (2)"
         );
-        assert_eq!(told(&[(0, none, None)]), "no checkpoint, rewrite or snapshot");
+        assert_eq!(told(&[(0, none, None)]), "no checkpoint");
+        assert_eq!(told(&[(0, none, none)]), "no checkpoint, no snapshot");
+        let often: Vec<_> = (0..13).map(|place| (place * 500, Some(2), None)).collect();
+        assert_eq!(told(&often), "checkpoint 26 times, from 0 s to 6 s");
         assert_eq!(told(&[(0, None, None)]), "its server told nothing");
     }
 
