@@ -86,8 +86,9 @@ fn times_of(what: &str, times: &[(String, u64)]) -> Option<String> {
         let total: u64 = times.iter().map(|(_, count)| count).sum();
         return Some(format!("{what} {total} times, from {first} s to {last} s"));
     }
-    let name =
-        |(at, count): &(String, u64)| if *count == 1 { format!("{at} s") } else { format!("{at} s ({count})") };
+    let name = |(at, count): &(String, u64)| {
+        if *count == 1 { format!("{at} s") } else { format!("{at} s ({count})") }
+    };
     let named: Vec<_> = times.iter().map(name).collect();
     Some(format!("{what} at {}", named.join(", ")))
 }

@@ -133,6 +133,9 @@ pub(super) fn lines(
     let mut ends = Vec::new();
     for (place, series) in case.series.iter().enumerate() {
         let points = points(series);
+        if points.is_empty() {
+            continue;
+        }
         let places = points.iter().map(|&(place, value)| (x(place), axis.place(value)));
         let path: Vec<String> = places.clone().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let markers: String = places
@@ -173,7 +176,8 @@ pub(super) fn labels(mut ends: Vec<(String, f64)>, mut lowest: f64) -> String {
 
 /// A chart with its title, and its figures in words for who cannot see it.
 fn figure(title: &str, case: &Case, height: f64, body: &str, told: impl Fn(&Series) -> String) -> String {
-    let told = case.series.iter().map(|series| format!("{}: {}", name(series), told(series)));
+    let words = case.series.iter().map(|series| (name(series), told(series)));
+    let told = words.filter(|(_, told)| !told.is_empty()).map(|(name, told)| format!("{name}: {told}"));
     let told = told.collect::<Vec<_>>().join("; ");
     format!(
         "<figure><figcaption>{title}</figcaption><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\

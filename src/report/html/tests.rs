@@ -149,7 +149,7 @@ fn a_sample_is_shown_from_inside() {
         "the last one was cut short: {html}"
     );
     assert!(
-        html.contains("Redis: 0 2,000 ns, 0.5 2,000 ns, 1.5 2,000 ns</desc>"),
+        html.contains("Redis: 0 2.00 us, 0.5 2.00 us, 1.5 2.00 us</desc>"),
         "without ops no latency: {html}"
     );
     assert!(html.contains("<li>Redis, round 2 of run-1: checkpoint at 0.5 s</li>"), "{html}");
