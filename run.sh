@@ -38,7 +38,7 @@ usage() {
 ./run.sh test                  every check there is
 CASES:    --suite seed,ledger,floor,calibration,sweep  --system tigerbeetle,redis,postgres,memory
           --benchmark basic,two_phase,basic_batch,basic_parallel (seed), single,two_phase,batch,parallel (ledger),
-                      clock,harness,loopback,disk_dsync,disk_fdatasync (floor), round_trip,transfer,batch (calibration), transfers (sweep)
+                      clock,harness,loopback,disk_dsync,disk_fdatasync (floor), round_trip,transfer,parallel,batch (calibration), transfers (sweep)
           --durability fsync,os-cache,memory,shipped  --clients N,...  --in-flight N,...  --batch N,...
           --accounts N,...  --skew 0.99,...  --transport tcp,unix
           --rtt 0,250us,1ms  --rate PER_S,...  --arrivals poisson|even  --style one-call,interactive  --preload N,...

@@ -368,7 +368,8 @@ mod tests {
         assert_eq!(count(Benchmark::RoundTrip, System::Postgres), 4);
         assert_eq!(count(Benchmark::Transfer, System::Postgres), 2);
         assert_eq!(count(Benchmark::Batch, System::Tigerbeetle), 1);
-        assert_eq!(ours.len(), 11);
+        assert_eq!(count(Benchmark::Parallel, System::Postgres), 2);
+        assert_eq!(ours.len(), 13);
         let two = cases("--benchmark round_trip --system redis --clients 2,8").expect("valid");
         assert_eq!(two.iter().filter(|case| [2, 8].contains(&case.clients)).count(), 2 * 2 * 2);
         let batch = of(&ours, Suite::Calibration, Benchmark::Batch)[0];

@@ -40,14 +40,23 @@ trait Tool: Send {
     fn version(&self, told: &str) -> Option<String>;
     /// Ops of a first, short run.
     fn first_ops(&self, case: &Case) -> u64;
-    /// Does so many ops, or a few more: [`Figures::ops`] counts.
-    fn command(&self, case: &Case, ops: u64) -> Result<Command>;
+    /// Does so many ops, or a few more: [`Figures::ops`] counts. `done`: those it has done on this server before.
+    fn command(&self, case: &Case, ops: u64, done: u64) -> Result<Command>;
     /// What it reads from its standard input.
     fn input(&self, _: &Case) -> String {
         String::new()
     }
     /// What it tells at its end. `asked`: the ops that it was told to do.
     fn figures(&self, case: &Case, asked: u64, output: &str) -> Result<Figures>;
+}
+
+/// Ids of the ledger suite, for a tool that asks for its transfers.
+#[derive(Clone, Copy, Debug)]
+pub struct Ids {
+    /// The first account that money moves between; the others follow one by one.
+    pub first_account: u128,
+    /// From here on no transfer has an id.
+    pub first_transfer: u128,
 }
 
 /// What a tool tells of one run.
@@ -85,9 +94,15 @@ pub struct Client {
     ops: u64,
 }
 
-/// Looks for the tool.
-pub fn connect(server: &mut dyn Server, case: &Case, timeout: Duration, board: &Board) -> Result<Client> {
-    let tool = tool(case.system)?;
+/// Looks for the tool. `ids`: where its ops are the ledger suite's.
+pub fn connect(
+    server: &mut dyn Server,
+    case: &Case,
+    ids: Option<Ids>,
+    timeout: Duration,
+    board: &Board,
+) -> Result<Client> {
+    let tool = tool(case.system, ids)?;
     let meter = board.client(0);
     let is_told = case.benchmark == Benchmark::Transfer;
     let witness = is_told.then(|| server.seed_client(meter.clone())).transpose()?;
@@ -95,9 +110,9 @@ pub fn connect(server: &mut dyn Server, case: &Case, timeout: Duration, board: &
     Ok(Client { tool, version, case: *case, timeout, witness, meter, ops: 0 })
 }
 
-fn tool(system: System) -> Result<Box<dyn Tool>> {
+fn tool(system: System, ids: Option<Ids>) -> Result<Box<dyn Tool>> {
     Ok(match system {
-        System::Postgres => Box::new(pgbench::Pgbench::of(&system.address()?)?),
+        System::Postgres => Box::new(pgbench::Pgbench::of(&system.address()?, ids)?),
         System::Redis => Box::new(redis_benchmark::RedisBenchmark::of(&system.address()?)?),
         System::Tigerbeetle => Box::new(tigerbeetle_benchmark::TigerbeetleBenchmark::of(&system.address()?)),
         System::Memory | System::Machine => {
@@ -149,7 +164,7 @@ impl Client {
 
     /// `time_ns`: how long it should take.
     fn run_once(&mut self, ops: u64, time_ns: u64) -> Result<Figures> {
-        let mut command = ending_with_us(&self.tool.command(&self.case, ops)?);
+        let mut command = ending_with_us(&self.tool.command(&self.case, ops, self.ops)?);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().context("starting it by setpriv(1)")?;
         let input = self.tool.input(&self.case);
@@ -165,7 +180,13 @@ impl Client {
         Ok(figures)
     }
 
-    /// Where transfers were made: that they all were.
+    /// All that it has done, the short first run included.
+    #[must_use]
+    pub fn ops(&self) -> u64 {
+        self.ops
+    }
+
+    /// Where the seed suite's transfers were made: that they all were.
     pub fn verify(&mut self) -> Result<()> {
         let Some(witness) = &mut self.witness else { return Ok(()) };
         let moved = i64::try_from(self.ops)? * i64::from(AMOUNT);

@@ -104,7 +104,9 @@ impl Suite {
                 Benchmark::DiskDsync,
                 Benchmark::DiskFdatasync,
             ],
-            Self::Calibration => &[Benchmark::RoundTrip, Benchmark::Transfer, Benchmark::Batch],
+            Self::Calibration => {
+                &[Benchmark::RoundTrip, Benchmark::Transfer, Benchmark::Parallel, Benchmark::Batch]
+            }
             Self::Sweep => &[Benchmark::Transfers],
         }
     }
@@ -216,7 +218,7 @@ impl Benchmark {
         match (suite, self) {
             (Suite::Floor, _) => &[System::Machine],
             (Suite::Calibration, Self::RoundTrip) => &[System::Redis, System::Postgres],
-            (Suite::Calibration, Self::Transfer) => &[System::Postgres],
+            (Suite::Calibration, Self::Transfer | Self::Parallel) => &[System::Postgres],
             (Suite::Calibration, _) => &[System::Tigerbeetle],
             _ => &[System::Tigerbeetle, System::Redis, System::Postgres, System::Memory],
         }

@@ -27,8 +27,9 @@ pub enum Clients {
     Ledger(Vec<ledger::Client>),
     /// Of this machine itself.
     Floor(floor::Client),
-    /// Another load generator.
-    Peer(peer::Client),
+    /// Another load generator; and the client of ours that makes the accounts and looks at them, where its transfers are
+    /// the ledger suite's.
+    Peer(peer::Client, Vec<ledger::Client>),
 }
 
 /// What clients need to know beside their case.
@@ -74,7 +75,12 @@ impl Clients {
     pub fn connect(server: &mut dyn Server, case: &Case, around: &Surroundings) -> Result<Self> {
         let Surroundings { seed, timeout, data, board } = *around;
         if case.generator == Generator::Peer {
-            return Ok(Self::Peer(peer::connect(server, case, timeout, board)?));
+            let books = match case.benchmark {
+                Benchmark::Parallel => ledger::connect(server, &Case { clients: 1, ..*case }, seed, board)?,
+                _ => Vec::new(),
+            };
+            let ids = books.first().map(ledger::Client::ids);
+            return Ok(Self::Peer(peer::connect(server, case, ids, timeout, board)?, books));
         }
         Ok(match ops(case) {
             Ops::Seed => Self::Seed(seed::connect(server, case, board)?),
@@ -86,8 +92,9 @@ impl Clients {
     /// Puts there what the first op needs. Off the clock.
     pub fn set_up(&mut self, server: &mut dyn Server) -> Result<()> {
         match self {
-            Self::Seed(_) | Self::Floor(_) | Self::Peer(_) => Ok(()),
-            Self::Ledger(clients) => {
+            Self::Peer(_, books) if books.is_empty() => Ok(()),
+            Self::Seed(_) | Self::Floor(_) => Ok(()),
+            Self::Ledger(clients) | Self::Peer(_, clients) => {
                 ledger::set_up(clients)?;
                 server.settle().context("settling")
             }
@@ -100,7 +107,7 @@ impl Clients {
             Self::Seed(clients) => seed::hand_in_counts(clients),
             Self::Ledger(clients) => ledger::hand_in_counts(clients),
             // Another load generator's connections end with it, and hand in then.
-            Self::Floor(_) | Self::Peer(_) => Ok(()),
+            Self::Floor(_) | Self::Peer(..) => Ok(()),
         }
     }
 
@@ -109,7 +116,7 @@ impl Clients {
     pub fn stored(&self) -> Option<u64> {
         match self {
             Self::Ledger(clients) => Some(ledger::stored(clients)),
-            Self::Seed(_) | Self::Floor(_) | Self::Peer(_) => None,
+            Self::Seed(_) | Self::Floor(_) | Self::Peer(..) => None,
         }
     }
 
@@ -130,7 +137,7 @@ impl Clients {
                 let (sample, mut clients) = runner::run(vec![client], course, load);
                 (repeated(sample, case.benchmark), Self::Floor(clients.remove(0)))
             }
-            Self::Peer(mut client) => (client.run(load), Self::Peer(client)),
+            Self::Peer(mut client, books) => (client.run(load), Self::Peer(client, books)),
         }
     }
 
@@ -143,7 +150,8 @@ impl Clients {
                 return ledger::verify(clients, case.system.tells_messages(), warmup_ops);
             }
             Self::Floor(_) => {}
-            Self::Peer(client) => client.verify()?,
+            Self::Peer(client, books) if books.is_empty() => client.verify()?,
+            Self::Peer(client, books) => ledger::verify_foreign(books, client.ops())?,
         }
         Ok(None)
     }
@@ -152,7 +160,7 @@ impl Clients {
     #[must_use]
     pub fn client_version(&self) -> Option<&str> {
         match self {
-            Self::Peer(client) => Some(client.version()),
+            Self::Peer(client, _) => Some(client.version()),
             _ => None,
         }
     }
@@ -161,7 +169,7 @@ impl Clients {
     #[must_use]
     pub fn tally(&self) -> Tally {
         match self {
-            Self::Seed(_) | Self::Floor(_) | Self::Peer(_) => Tally::default(),
+            Self::Seed(_) | Self::Floor(_) | Self::Peer(..) => Tally::default(),
             Self::Ledger(clients) => ledger::tally(clients),
         }
     }

@@ -5,11 +5,12 @@ use std::{ffi::OsString, process::Command};
 use anyhow::{Context, Result, ensure};
 use postgres::{Config, config::Host};
 
-use super::{Figures, Tool, named};
+use super::{Figures, Ids, Tool, named};
 use crate::{
     ledger::AMOUNT,
     machine,
     plan::{Benchmark, Case},
+    workload,
 };
 
 /// BEGIN, two UPDATEs, COMMIT.
@@ -20,11 +21,13 @@ const FIRST_OPS_A_CLIENT: u64 = 200;
 pub struct Pgbench {
     /// As libpq's variables, where no list of processes shows them.
     environment: Vec<(&'static str, String)>,
+    /// Of the ledger suite's transfers, where it asks for those.
+    ids: Option<Ids>,
 }
 
 impl Pgbench {
     /// Of the server at an address as in `DATABASE_URL`.
-    pub fn of(url: &str) -> Result<Self> {
+    pub fn of(url: &str, ids: Option<Ids>) -> Result<Self> {
         let config: Config = url.parse().context("DATABASE_URL")?;
         let host = config.get_hosts().first().map(|host| match host {
             Host::Tcp(name) => name.clone(),
@@ -39,7 +42,8 @@ impl Pgbench {
             ("PGDATABASE", config.get_dbname().map(str::to_owned)),
             ("PGPASSWORD", password),
         ];
-        Ok(Self { environment: all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect() })
+        let environment = all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        Ok(Self { environment, ids })
     }
 }
 
@@ -63,12 +67,12 @@ impl Tool for Pgbench {
     }
 
     /// The protocol is the one in which our client sends the same statements.
-    fn command(&self, case: &Case, ops: u64) -> Result<Command> {
+    fn command(&self, case: &Case, ops: u64, done: u64) -> Result<Command> {
         let clients = u64::from(case.clients);
         let threads = u64::from(machine::cores()).min(clients);
-        let protocol = if case.benchmark == Benchmark::RoundTrip { "prepared" } else { "simple" };
+        let protocol = if case.benchmark == Benchmark::Transfer { "simple" } else { "prepared" };
         let mut command = Command::new(self.program());
-        command.args(["--no-vacuum", "--define=id=1", "--file=-"]);
+        command.args(["--no-vacuum", "--define=id=1", "--file=-"]).arg(format!("--define=number={done}"));
         command.args([format!("--protocol={protocol}"), format!("--client={clients}")]);
         command.args([format!("--jobs={threads}"), format!("--transactions={}", ops.div_ceil(clients))]);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -78,6 +82,7 @@ impl Tool for Pgbench {
     fn input(&self, case: &Case) -> String {
         match case.benchmark {
             Benchmark::RoundTrip => "SELECT balance FROM ledger_bench.accounts WHERE id = :id;\n".into(),
+            Benchmark::Parallel => self.ids.map(|ids| call(ids, case.accounts)).unwrap_or_default(),
             _ => format!(
                 "BEGIN;\n\
                  UPDATE ledger_bench.accounts SET balance = balance - {AMOUNT} WHERE id = 1;\n\
@@ -101,6 +106,33 @@ impl Tool for Pgbench {
     }
 }
 
+/// Low bits of an id that a script reckons with; the others are text.
+const ID_BITS: u32 = 48;
+/// Bits in which each client counts its transfers.
+const CLIENT_SHIFT: u32 = 32;
+
+/// One transfer between two different accounts, by the function that our client calls. It knows no variables but numbers,
+/// so the server makes the ids of them, each client counting on from the first one in a range of its own.
+fn call(ids: Ids, accounts: u32) -> String {
+    let mask = (1 << ID_BITS) - 1;
+    let id = |first: u128, offset: &str| {
+        let (high, low) = (first >> ID_BITS, first & mask);
+        format!("('{high:020x}' || lpad(to_hex({low} + {offset}::bigint), 12, '0'))::uuid")
+    };
+    format!(
+        "\\set debit random(0, {accounts} - 1)\n\
+         \\set credit (:debit + random(1, {accounts} - 1)) % {accounts}\n\
+         \\set number :number + 1\n\
+         \\set place (:client_id << {CLIENT_SHIFT}) + :number\n\
+         SELECT ledger_bench.ledger_one({}, 0::smallint, {}, {}, {}, '{:032x}'::uuid);\n",
+        id(ids.first_transfer, ":place"),
+        id(ids.first_account, ":debit"),
+        id(ids.first_account, ":credit"),
+        workload::AMOUNT,
+        0,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,7 +144,7 @@ mod tests {
         tps = 12000.000000 (without initial connection time)\n";
 
     fn tool() -> Pgbench {
-        Pgbench::of("postgresql://me:p%40ss@127.0.0.1:5433/db").expect("an address")
+        Pgbench::of("postgresql://me:p%40ss@127.0.0.1:5433/db", None).expect("an address")
     }
 
     #[test]
@@ -138,10 +170,25 @@ mod tests {
     }
 
     #[test]
+    fn ids_are_made_of_numbers() {
+        let ids = Ids { first_account: (0xabc << 48) + 2, first_transfer: (0xdef << 48) + (1 << 40) + 9 };
+        let script = call(ids, 10);
+        for wanted in [
+            "\\set debit random(0, 10 - 1)\n",
+            "\\set credit (:debit + random(1, 10 - 1)) % 10\n",
+            "('00000000000000000def' || lpad(to_hex(1099511627785 + :place::bigint), 12, '0'))::uuid, 0::smallint",
+            "('00000000000000000abc' || lpad(to_hex(2 + :debit::bigint), 12, '0'))::uuid",
+            "'00000000000000000000000000000000'::uuid);\n",
+        ] {
+            assert!(script.contains(wanted), "{script}");
+        }
+    }
+
+    #[test]
     fn it_is_told_everything_and_shows_no_secret() {
-        let command = tool().command(&case(Benchmark::RoundTrip, 64), 1_000).expect("made");
+        let command = tool().command(&case(Benchmark::RoundTrip, 64), 1_000, 70).expect("made");
         let words: Vec<_> = command.get_args().filter_map(|word| word.to_str()).collect();
-        for wanted in ["--protocol=prepared", "--client=64", "--transactions=16"] {
+        for wanted in ["--protocol=prepared", "--client=64", "--transactions=16", "--define=number=70"] {
             assert!(words.contains(&wanted), "{words:?}");
         }
         assert!(!words.join(" ").contains("p@ss"));

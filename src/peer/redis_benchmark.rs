@@ -43,7 +43,7 @@ impl Tool for RedisBenchmark {
     }
 
     /// It takes the password in no other way than as a word, which a list of processes shows meanwhile.
-    fn command(&self, case: &Case, ops: u64) -> Result<Command> {
+    fn command(&self, case: &Case, ops: u64, _: u64) -> Result<Command> {
         let mut command = Command::new(self.program());
         match self.info.addr() {
             ConnectionAddr::Tcp(host, port) => command.args(["-h", host, "-p", &port.to_string()]),
@@ -79,7 +79,7 @@ mod tests {
 
     fn words(url: &str) -> String {
         let tool = RedisBenchmark::of(url).expect("an address");
-        let command = tool.command(&case(Benchmark::RoundTrip, 64), 9).expect("made");
+        let command = tool.command(&case(Benchmark::RoundTrip, 64), 9, 0).expect("made");
         command.get_args().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 

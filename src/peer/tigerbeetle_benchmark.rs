@@ -42,7 +42,7 @@ impl Tool for TigerbeetleBenchmark {
 
     /// Ids from the time, so that no run meets those of another or ours; accounts without history, as ours are; no
     /// queries.
-    fn command(&self, case: &Case, ops: u64) -> Result<Command> {
+    fn command(&self, case: &Case, ops: u64, _: u64) -> Result<Command> {
         let mut command = Command::new(self.program());
         command.args(["benchmark", "--id-order=tbid", "--no-history", "--query-count=0"]);
         command.args([

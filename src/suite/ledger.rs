@@ -15,6 +15,7 @@ use crate::{
         model::{Refusal, Transfer},
     },
     meter::Meter,
+    peer,
     plan::{Benchmark, Case},
     runner::Work,
     timer::Op,
@@ -28,7 +29,7 @@ mod verify;
 
 pub use messages::Messages;
 use preload::Preload;
-pub use verify::verify;
+pub use verify::{verify, verify_foreign};
 
 /// One client, counting what was acknowledged.
 pub struct Client {
@@ -69,6 +70,14 @@ impl Client {
     fn new(ledger: Box<dyn Ledger>, meter: Meter, shape: Shape, stream: Stream, preload: Preload) -> Self {
         let beginning = stream.clone();
         Self { ledger, meter, shape, stream, beginning, acknowledged_ops: 0, preload, transfers: Vec::new() }
+    }
+
+    /// What another load generator needs to know, to ask for transfers between the same accounts.
+    #[must_use]
+    pub fn ids(&self) -> peer::Ids {
+        let population = self.beginning.population();
+        let first_account = population.ids().nth(1).expect("money moves between two accounts");
+        peer::Ids { first_account, first_transfer: population.spare_id() + 1 }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     },
     meter::Meter,
     suite::{ensure_all_hold, sum_checks},
-    workload::{Population, Stream},
+    workload::{AMOUNT, Population, Stream},
 };
 
 /// Of the requests before the sample the first of so many is looked up.
@@ -51,6 +51,40 @@ pub fn verify(clients: &mut [Client], tells_messages: bool, warmup_ops: u64) -> 
         ensure!(found == transfers, "{found} transfers are stored instead of {transfers}");
     }
     Ok(times.messages_after(warmup_ops))
+}
+
+/// The same of `transfers` that another load generator asked for, so that the choice of accounts was its own: their
+/// number, and that the accounts together have what they moved.
+pub fn verify_foreign(clients: &mut [Client], transfers: u64) -> Result<()> {
+    let Client { ledger, beginning, .. } = clients.first_mut().context("a sample has a client")?;
+    let population = beginning.population();
+    check_guarantees(ledger.as_mut(), population)?;
+    let funded = Expected::funded(population);
+    let stored = funded.transfers + transfers;
+    let found = ledger.transfer_count()?.context("the system does not count its transfers")?;
+    ensure!(found == stored, "{found} transfers are stored instead of {stored}");
+    let moved = i64::try_from(transfers * AMOUNT)?;
+    let mut expected = sum(funded.accounts.into_iter());
+    expected.debits_posted += moved;
+    expected.credits_posted += moved;
+    let ids: Vec<u128> = population.ids().collect();
+    let mut found = Vec::with_capacity(ids.len());
+    for ids in ids.chunks(EVENTS_MAX) {
+        found.extend(ledger.accounts(ids).context("looking up accounts")?);
+    }
+    let found: Option<Vec<Account>> = found.into_iter().collect();
+    let found = sum(found.context("an account is gone")?.into_iter());
+    ensure_all_hold(&sum_checks("all accounts together", expected, found))
+}
+
+/// Of all together.
+fn sum(accounts: impl Iterator<Item = Account>) -> Account {
+    accounts.fold(Account::default(), |sum, account| Account {
+        debits_pending: sum.debits_pending + account.debits_pending,
+        debits_posted: sum.debits_posted + account.debits_posted,
+        credits_pending: sum.credits_pending + account.credits_pending,
+        credits_posted: sum.credits_posted + account.credits_posted,
+    })
 }
 
 /// Asks for what must be refused: one more time what was done already, and one unit more than an
