@@ -413,6 +413,17 @@ pub struct Tally {
     pub early_releases: u64,
 }
 
+impl std::iter::Sum for Account {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            debits_pending: sum.debits_pending + one.debits_pending,
+            debits_posted: sum.debits_posted + one.debits_posted,
+            credits_pending: sum.credits_pending + one.credits_pending,
+            credits_posted: sum.credits_posted + one.credits_posted,
+        })
+    }
+}
+
 impl std::iter::Sum for Tally {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |sum, one| Self {

@@ -82,7 +82,9 @@ impl Tool for Pgbench {
     fn input(&self, case: &Case) -> String {
         match case.benchmark {
             Benchmark::RoundTrip => "SELECT balance FROM ledger_bench.accounts WHERE id = :id;\n".into(),
-            Benchmark::Parallel => self.ids.map(|ids| call(ids, case.accounts)).unwrap_or_default(),
+            Benchmark::Parallel => {
+                call(self.ids.expect("the ledger suite's transfers have ids"), case.accounts)
+            }
             _ => format!(
                 "BEGIN;\n\
                  UPDATE ledger_bench.accounts SET balance = balance - {AMOUNT} WHERE id = 1;\n\

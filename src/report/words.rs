@@ -52,45 +52,43 @@ pub fn seconds(ms: u64) -> String {
 #[must_use]
 pub fn events(timeline: &Timeline) -> String {
     type Count = fn(&Moment) -> Option<u64>;
-    let counts: [(&str, Count); 3] = [
+    let kinds: [(&str, Count); 3] = [
         ("checkpoint", |moment| moment.checkpoints),
         ("rewrite of its log", |moment| moment.rewrites),
         ("snapshot", |moment| moment.snapshots),
     ];
-    let moments = &timeline.moments;
-    let told = counts.iter().filter(|(_, count)| moments.iter().any(|moment| count(moment).is_some()));
-    let told: Vec<_> = told.collect();
-    let of_kind = |&&(what, count): &&(&str, Count)| {
-        let times: Vec<_> = moments
-            .iter()
-            .filter_map(|moment| Some((seconds(moment.start_ms), count(moment).filter(|&count| count > 0)?)))
-            .collect();
-        times_of(what, &times)
-    };
-    let events: Vec<String> = told.iter().filter_map(of_kind).collect();
-    let names: Vec<_> = told.iter().map(|(what, _)| *what).collect();
-    match (events.as_slice(), names.as_slice()) {
-        ([], []) => "its server told nothing".into(),
-        ([], names) => format!("no {}", names.join(", no ")),
-        (events, _) => events.join("; "),
+    let (mut happened, mut never) = (Vec::new(), Vec::new());
+    for (what, count) in kinds {
+        let counted = timeline.moments.iter().filter_map(|moment| Some((moment.start_ms, count(moment)?)));
+        let (times, none): (Vec<_>, Vec<_>) = counted.partition(|(_, count)| *count > 0);
+        if !times.is_empty() {
+            happened.push(times_of(what, &times));
+        } else if !none.is_empty() {
+            never.push(format!("no {what}"));
+        }
+    }
+    match (happened.is_empty(), never.is_empty()) {
+        (true, true) => "its server told nothing".into(),
+        (true, false) => never.join(", "),
+        _ => happened.join("; "),
     }
 }
 
 /// Intervals that are named one by one.
 const TIMES_NAMED: usize = 12;
 
-/// When something happened, and how often in that interval; `None` where it never did.
-fn times_of(what: &str, times: &[(String, u64)]) -> Option<String> {
-    let ((first, _), (last, _)) = (times.first()?, times.last()?);
+/// When something happened, each time with how often: the starts of intervals in ms, of which there is one at least.
+fn times_of(what: &str, times: &[(u64, u64)]) -> String {
     if times.len() > TIMES_NAMED {
         let total: u64 = times.iter().map(|(_, count)| count).sum();
-        return Some(format!("{what} {total} times, from {first} s to {last} s"));
+        let [first, last] = [0, times.len() - 1].map(|place| seconds(times[place].0));
+        return format!("{what} {total} times, from {first} s to {last} s");
     }
-    let name = |(at, count): &(String, u64)| {
-        if *count == 1 { format!("{at} s") } else { format!("{at} s ({count})") }
+    let name = |&(start_ms, count): &(u64, u64)| match (seconds(start_ms), count) {
+        (at, 1) => format!("{at} s"),
+        (at, count) => format!("{at} s ({count})"),
     };
-    let named: Vec<_> = times.iter().map(name).collect();
-    Some(format!("{what} at {}", named.join(", ")))
+    format!("{what} at {}", times.iter().map(name).collect::<Vec<_>>().join(", "))
 }
 
 /// What a relay that was asked for `rtt_us` added to a round trip.

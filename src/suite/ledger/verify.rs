@@ -47,8 +47,7 @@ pub fn verify(clients: &mut [Client], tells_messages: bool, warmup_ops: u64) -> 
     }
     check_accounts(ledger.as_mut(), &expected)?;
     if let Some(found) = ledger.transfer_count()? {
-        let Expected { transfers, .. } = expected;
-        ensure!(found == transfers, "{found} transfers are stored instead of {transfers}");
+        ensure_count(found, expected.transfers)?;
     }
     Ok(times.messages_after(warmup_ops))
 }
@@ -60,31 +59,22 @@ pub fn verify_foreign(clients: &mut [Client], transfers: u64) -> Result<()> {
     let population = beginning.population();
     check_guarantees(ledger.as_mut(), population)?;
     let funded = Expected::funded(population);
-    let stored = funded.transfers + transfers;
-    let found = ledger.transfer_count()?.context("the system does not count its transfers")?;
-    ensure!(found == stored, "{found} transfers are stored instead of {stored}");
+    let count = ledger.transfer_count()?.context("the system does not count its transfers")?;
+    ensure_count(count, funded.transfers + transfers)?;
     let moved = i64::try_from(transfers * AMOUNT)?;
-    let mut expected = sum(funded.accounts.into_iter());
-    expected.debits_posted += moved;
-    expected.credits_posted += moved;
-    let ids: Vec<u128> = population.ids().collect();
-    let mut found = Vec::with_capacity(ids.len());
-    for ids in ids.chunks(EVENTS_MAX) {
-        found.extend(ledger.accounts(ids).context("looking up accounts")?);
-    }
-    let found: Option<Vec<Account>> = found.into_iter().collect();
-    let found = sum(found.context("an account is gone")?.into_iter());
-    ensure_all_hold(&sum_checks("all accounts together", expected, found))
+    let of_transfers = Account { debits_posted: moved, credits_posted: moved, ..Account::default() };
+    let expected = funded.accounts.into_iter().chain([of_transfers]).sum();
+    let mut found = Vec::new();
+    each_account(ledger.as_mut(), population, |_, _, account| {
+        found.push(account);
+        Ok(())
+    })?;
+    ensure_all_hold(&sum_checks("all accounts together", expected, found.into_iter().sum()))
 }
 
-/// Of all together.
-fn sum(accounts: impl Iterator<Item = Account>) -> Account {
-    accounts.fold(Account::default(), |sum, account| Account {
-        debits_pending: sum.debits_pending + account.debits_pending,
-        debits_posted: sum.debits_posted + account.debits_posted,
-        credits_pending: sum.credits_pending + account.credits_pending,
-        credits_posted: sum.credits_posted + account.credits_posted,
-    })
+fn ensure_count(found: u64, expected: u64) -> Result<()> {
+    ensure!(found == expected, "{found} transfers are stored instead of {expected}");
+    Ok(())
 }
 
 /// Asks for what must be refused: one more time what was done already, and one unit more than an
@@ -231,15 +221,24 @@ fn check_stored(ledger: &mut dyn Ledger, asked: &[(u64, Transfer)], times: &mut 
 }
 
 fn check_accounts(ledger: &mut dyn Ledger, expected: &Expected<'_>) -> Result<()> {
-    let ids: Vec<u128> = expected.population.ids().collect();
-    let chunks = ids.chunks(EVENTS_MAX).zip(expected.accounts.chunks(EVENTS_MAX));
-    for (place, (ids, expected)) in (0..).step_by(EVENTS_MAX).zip(chunks) {
+    each_account(ledger, expected.population, |name, place, found| {
+        ensure_all_hold(&sum_checks(name, expected.accounts[place], found))
+    })
+}
+
+/// Looks up all accounts of a population, none of which may be missing; `look` gets each with its name and place.
+fn each_account(
+    ledger: &mut dyn Ledger,
+    population: &Population,
+    mut look: impl FnMut(&str, usize, Account) -> Result<()>,
+) -> Result<()> {
+    let ids: Vec<u128> = population.ids().collect();
+    for (first, ids) in (0..).step_by(EVENTS_MAX).zip(ids.chunks(EVENTS_MAX)) {
         let found = ledger.accounts(ids).context("looking up accounts")?;
         ensure!(found.len() == ids.len(), "{} accounts instead of {} were looked up", found.len(), ids.len());
-        for ((number, found), expected) in (place..).zip(found).zip(expected) {
-            let name = if number == 0 { "the bank".to_owned() } else { format!("account {number}") };
-            let found = found.with_context(|| format!("{name} is gone"))?;
-            ensure_all_hold(&sum_checks(&name, *expected, found))?;
+        for (place, found) in (first..).zip(found) {
+            let name = if place == 0 { "the bank".to_owned() } else { format!("account {place}") };
+            look(&name, place, found.with_context(|| format!("{name} is gone"))?)?;
         }
     }
     Ok(())
